@@ -1,0 +1,113 @@
+/* buf.c - growing text up to its maximum. */
+
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void
+buf_done(struct buf *b)
+{
+	free(b->ptr);
+	*b = BUF_INIT(b->max);
+}
+
+char *
+buf_room(struct buf *b, size_t n)
+{
+	if (b->failed)
+		return NULL;
+	if (n > b->max || b->len > b->max - n) {
+		b->failed = true;
+		return NULL;
+	}
+	if (b->len + n <= b->cap)
+		return b->ptr + b->len;
+	size_t cap = b->cap ? b->cap : 256;
+	while (cap < b->len + n)
+		cap += cap / 2 + 1;
+	if (cap > b->max)
+		cap = b->max;
+	char *p = realloc(b->ptr, cap);
+	if (!p) {
+		b->failed = true;
+		return NULL;
+	}
+	b->ptr = p;
+	b->cap = cap;
+	return p + b->len;
+}
+
+void
+buf_add(struct buf *b, struct str s)
+{
+	char *p = s.len ? buf_room(b, s.len) : NULL;
+
+	if (p) {
+		memcpy(p, s.ptr, s.len);
+		b->len += s.len;
+	}
+}
+
+void
+buf_addz(struct buf *b, const char *z)
+{
+	buf_add(b, str_of(z));
+}
+
+void
+buf_addc(struct buf *b, char c)
+{
+	buf_add(b, (struct str){&c, 1});
+}
+
+void
+buf_vaddf(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (n < 0) {
+		b->failed = true;
+		return;
+	}
+	/* vsnprintf wants room for its NUL; it is not counted into len. */
+	char *p = buf_room(b, (size_t)n + 1);
+	if (p) {
+		vsnprintf(p, (size_t)n + 1, fmt, ap);
+		b->len += (size_t)n;
+	}
+}
+
+void
+buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vaddf(b, fmt, ap);
+	va_end(ap);
+}
+
+void
+buf_eat(struct buf *b, size_t n)
+{
+	CHECK(n <= b->len);
+	if (n == 0)
+		return;
+	memmove(b->ptr, b->ptr + n, b->len - n);
+	b->len -= n;
+}
+
+const char *
+buf_z(struct buf *b)
+{
+	char *p = buf_room(b, 1);
+
+	if (!p)
+		return NULL;
+	*p = '\0';
+	return b->ptr;
+}

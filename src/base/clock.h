@@ -1,0 +1,15 @@
+/* clock.h - the two clocks: monotonic for waiting, wall for telling. */
+
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t clock_mono_us(void);
+uint64_t clock_mono_ms(void);
+int64_t clock_wall_us(void);
+
+#define CLOCK_TEXT 28 /* 2026-05-08T12:00:00.000000Z and the NUL */
+void clock_text(int64_t wall_us, char out[static CLOCK_TEXT]);
+
+#endif

@@ -1,0 +1,16 @@
+/* embedded.h - files that were made part of the program (script/lib/embed). */
+
+#ifndef BASE_EMBEDDED_H
+#define BASE_EMBEDDED_H
+
+#include "base/str.h"
+
+struct embedded {
+	const char *name; /* the file's name without its folder; NULL ends a table */
+	struct str bytes; /* with a NUL behind */
+};
+
+extern const struct embedded embedded_cards[];
+extern const struct embedded embedded_pages[];
+
+#endif

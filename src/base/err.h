@@ -1,0 +1,68 @@
+/*
+ * err.h - how functions say what went wrong.
+ *
+ * A function returns 0 or a negative code from tbl/errors.def. Details go into
+ * struct err, the last parameter, written only on failure. `text` is safe to show
+ * to an agent; `inside` (errno, file names of ours, SQL) is for the log alone.
+ */
+
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#include "base/bug.h"
+#include "base/str.h"
+
+enum err_code {
+	E_OK = 0,
+	E__FIRST = -1000,
+#define ERR(code, word, class, http, rpc, gateway, kernel, sentence) E_##code,
+#include "../../tbl/errors.def"
+#undef ERR
+	E__END
+};
+
+/* The dispatcher's closed set (seed 000 section 6.1). */
+enum err_class {
+	CLASS_NOT_FOUND,
+	CLASS_VALIDATION_ERROR,
+	CLASS_PERMISSION_DENIED,
+	CLASS_USER_DENIED,
+	CLASS_TIMEOUT,
+	CLASS_EXECUTION_ERROR,
+	CLASS_CANCELLED,
+	CLASS_CONFIRMATION_TIMEOUT,
+};
+
+struct err_row {
+	const char *word;
+	enum err_class class;
+	int http;
+	int rpc;
+	const char *gateway;
+	const char *kernel;
+	const char *sentence;
+};
+
+struct err {
+	int code;
+	char text[1024];
+	char inside[512];
+};
+
+#define ERR_NONE ((struct err){.code = E_OK})
+
+const struct err_row *err_row(int code); /* never NULL; an unknown code is E_SYSTEM's row */
+const char *err_class_name(enum err_class class);
+
+/* All three return code, so that one can `return err_set(...)`. e may be NULL. */
+int err_set(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+int err_plain(struct err *e, int code); /* with the table's sentence */
+/* For what the system refused: text is the table's sentence, inside gets "what: strerror". */
+int err_errno(struct err *e, int code, int errnum, const char *what);
+
+/* Add to `inside` of an error that is already set. */
+void err_inside(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+const char *err_text(const struct err *e); /* never empty */
+
+#endif

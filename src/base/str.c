@@ -1,0 +1,182 @@
+/* str.c - reading text. */
+
+#include "base/str.h"
+
+int
+str_cmp(struct str a, struct str b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int d = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return d ? d : (a.len > b.len) - (a.len < b.len);
+}
+
+bool
+str_starts(struct str s, struct str prefix)
+{
+	return s.len >= prefix.len && str_eq(str_upto(s, prefix.len), prefix);
+}
+
+bool
+str_ends(struct str s, struct str suffix)
+{
+	return s.len >= suffix.len && str_eq(str_from(s, s.len - suffix.len), suffix);
+}
+
+static unsigned char
+lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : (unsigned char)c;
+}
+
+bool
+str_eq_nocase(struct str a, struct str b)
+{
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++)
+		if (lower(a.ptr[i]) != lower(b.ptr[i]))
+			return false;
+	return true;
+}
+
+ptrdiff_t
+str_index(struct str s, char c)
+{
+	const char *at = s.len ? memchr(s.ptr, c, s.len) : NULL;
+
+	return at ? at - s.ptr : -1;
+}
+
+struct str
+str_from(struct str s, size_t from)
+{
+	if (from >= s.len)
+		return (struct str){s.ptr ? s.ptr + s.len : NULL, 0};
+	return (struct str){s.ptr + from, s.len - from};
+}
+
+struct str
+str_upto(struct str s, size_t len)
+{
+	return (struct str){s.ptr, len < s.len ? len : s.len};
+}
+
+static bool
+is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str
+str_trim(struct str s)
+{
+	while (s.len && is_blank(s.ptr[0]))
+		s = str_from(s, 1);
+	while (s.len && is_blank(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+bool
+str_split(struct str *rest, char sep, struct str *ret_part)
+{
+	if (!rest->ptr)
+		return false;
+	ptrdiff_t at = str_index(*rest, sep);
+	if (at < 0) {
+		*ret_part = *rest;
+		*rest = (struct str){NULL, 0};
+	} else {
+		*ret_part = str_upto(*rest, (size_t)at);
+		*rest = (struct str){rest->ptr + at + 1, rest->len - (size_t)at - 1};
+	}
+	return true;
+}
+
+bool
+str_to_u64(struct str s, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (s.len == 0)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] < '0' || s.ptr[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(s.ptr[i] - '0'), &n))
+			return false;
+	}
+	*ret = n;
+	return true;
+}
+
+/* Length of the sequence that starts at p, or 0 when it is not well formed. */
+static size_t
+utf8_sequence(const unsigned char *p, size_t left)
+{
+	static const struct {
+		unsigned char lo, hi;   /* first byte */
+		unsigned char lo2, hi2; /* second byte */
+		size_t len;
+	} forms[] = {
+	    {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+	    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, /* no surrogates */
+	    {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+	    {0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (p[0] < forms[i].lo || p[0] > forms[i].hi)
+			continue;
+		if (forms[i].len > left)
+			return 0;
+		if (forms[i].len > 1 && (p[1] < forms[i].lo2 || p[1] > forms[i].hi2))
+			return 0;
+		for (size_t k = 2; k < forms[i].len; k++)
+			if ((p[k] & 0xc0) != 0x80)
+				return 0;
+		return forms[i].len;
+	}
+	return 0;
+}
+
+bool
+str_is_utf8(struct str s)
+{
+	const unsigned char *p = (const unsigned char *)s.ptr;
+
+	for (size_t i = 0; i < s.len;) {
+		if (p[i] < 0x80) { /* most text, most of the time */
+			i++;
+			continue;
+		}
+		size_t n = utf8_sequence(p + i, s.len - i);
+		if (n == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+struct str
+str_utf8_upto(struct str s, size_t max)
+{
+	if (s.len <= max)
+		return s;
+	size_t n = max;
+	while (n > 0 && ((unsigned char)s.ptr[n] & 0xc0) == 0x80)
+		n--;
+	return str_upto(s, n);
+}
+
+uint64_t
+str_hash(struct str s)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < s.len; i++)
+		h = (h ^ (unsigned char)s.ptr[i]) * 0x100000001b3u;
+	return h;
+}

@@ -1,0 +1,83 @@
+/*
+ * bus.h - what happens, in one order, for whoever wants to know.
+ *
+ * An event is rendered once to JSON (envelope of data/vectors/metis_catalog.json), given
+ * to the store, and kept in a ring in memory. Readers have a cursor and pull at their own
+ * speed, so a slow one costs nothing and blocks nobody; one that falls behind the ring is
+ * told how many events it missed and can fetch the stored ones by id.
+ *
+ * Loop thread only.
+ */
+
+#ifndef EVENT_BUS_H
+#define EVENT_BUS_H
+
+#include "base/ulid.h"
+#include "json/write.h"
+#include "loop/loop.h"
+#include "store/store.h"
+
+enum event_type {
+#define EVENT(name, type, actor, sensitivity, keep, sentence) EVENT_##name,
+#include "../../tbl/events.def"
+#undef EVENT
+	EVENT__COUNT
+};
+
+struct event_row {
+	const char *type;
+	const char *actor;
+	const char *sensitivity;
+	const char *keep;
+	const char *sentence;
+};
+const struct event_row *event_row(enum event_type type);
+
+struct event {
+	uint64_t seq; /* position in the bus, from 1; not stored */
+	char id[ULID_LEN + 1];
+	enum event_type type;
+	struct str session; /* inside json's allocation */
+	struct str json;    /* the whole envelope */
+};
+
+struct bus;
+
+/* store may be NULL (nothing is kept). Continues above the last stored id. */
+int bus_new(struct loop *l, struct store *store, struct bus **ret, struct err *e);
+void bus_free(struct bus *b);
+
+/*
+ * Emitting: begin, write members into *payload (an object is open), end. Strings may be
+ * {NULL,0}. An event that does not fit its limit is cut to an envelope with
+ * {"truncated":true} and logged. The id goes to ret_id (may be NULL), for children's parent.
+ */
+struct event_draft {
+	enum event_type type;
+	struct str session;
+	struct str turn;
+	struct str parent; /* id of the event this one follows from */
+	const char *actor; /* NULL: the table's */
+};
+struct jw *bus_begin(struct bus *b, const struct event_draft *d);
+void bus_end(struct bus *b, char ret_id[ULID_LEN + 1]);
+
+/* Readers. */
+struct bus_reader {
+	uint64_t next;           /* seq wanted next; 0 = from now on */
+	void (*news)(void *arg); /* soon after something was emitted; not for each one */
+	void *arg;
+	struct node node;     /* private */
+	struct deferred wake; /* private */
+};
+void bus_attach(struct bus *b, struct bus_reader *r);
+void bus_detach(struct bus *b, struct bus_reader *r);
+
+/* The next event, or NULL when there is none yet. *ret_missed: how many the ring has lost since. */
+const struct event *bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed);
+
+/* For replay: the id of the oldest event still in the ring (empty when none), and where a reader
+ * must begin to get everything after that id; 0 when the ring no longer has it. */
+uint64_t bus_seq_after(const struct bus *b, struct str id);
+
+#endif

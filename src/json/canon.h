@@ -1,0 +1,31 @@
+/*
+ * canon.h - canonical forms of a value: the same bytes for the same meaning.
+ *
+ * The documents use four; they come from one writer with flags (decision 15).
+ */
+
+#ifndef JSON_CANON_H
+#define JSON_CANON_H
+
+#include "base/buf.h"
+#include "json/json.h"
+
+enum canon_form {
+	CANON_JCS,     /* RFC 8785: the kernel's, and our own digests */
+	CANON_SPACED,  /* ", " and ": ", ASCII, keys by code point: metis and FOCAL */
+	CANON_COMPACT, /* no blanks, ASCII, keys by code point: contextweaver */
+};
+
+#define DIGEST_TEXT 65 /* 64 hex digits and the NUL */
+
+/* Fails only by the buffer. */
+void canon_write(struct buf *out, const struct json *v, enum canon_form form);
+
+/* Hex SHA-256 of bytes. */
+void digest_bytes(struct str bytes, char out[static DIGEST_TEXT]);
+
+/* Hex SHA-256 of the canonical form. E_NOMEM, E_TOO_LARGE. */
+int digest_value(const struct json *v, enum canon_form form, char out[static DIGEST_TEXT],
+		 struct err *e);
+
+#endif

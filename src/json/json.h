@@ -1,0 +1,98 @@
+/*
+ * json.h - the one door to yyjson: strict parsing under limits, and reading.
+ *
+ * RFC 8259 strictly, UTF-8 strictly, no duplicate keys, no NUL-in-the-middle
+ * surprises: what passed here is the same for the validator and for the tool.
+ * Numbers too large for 64 bits or a double are kept as their text.
+ *
+ * A document is counted by reference: jobs may outlive the call that parsed it.
+ * `struct json` is never defined; it stands for yyjson's value, and no file outside
+ * src/json includes yyjson.h.
+ */
+
+#ifndef JSON_JSON_H
+#define JSON_JSON_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct json; /* a value inside a document */
+struct json_doc;
+
+enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json_limits {
+	size_t max_bytes;
+	unsigned max_depth;
+};
+extern const struct json_limits json_door; /* LIMIT_JSON_BYTES, LIMIT_JSON_DEPTH */
+
+/*
+ * E_TOO_LARGE (bytes or depth), E_BAD_JSON (says where and why; duplicate keys are
+ * named), E_NOMEM. The text is copied: it may go away.
+ */
+int json_parse(struct str text, const struct json_limits *limits, struct json_doc **ret,
+	       struct err *e);
+
+struct json_doc *json_doc_ref(struct json_doc *doc);
+void json_doc_unref(struct json_doc *doc); /* takes NULL; any thread */
+const struct json *json_root(const struct json_doc *doc);
+
+/* Position of a value in reading order (the root is 0, then keys and values): see yaml.h. */
+size_t json_order(const struct json_doc *doc, const struct json *v);
+
+/* Reading. All take NULL for v and then answer as for a value of another type. */
+enum json_type json_type(const struct json *v); /* v not NULL */
+const char *json_type_name(enum json_type t);   /* "null", "boolean", "number"... */
+bool json_is(const struct json *v, enum json_type t);
+bool json_bool(const struct json *v);                /* false for what is none */
+struct str json_str(const struct json *v);           /* {NULL,0} for what is none */
+bool json_is_integer(const struct json *v);          /* 1.0 is one, as in JSON Schema */
+bool json_int(const struct json *v, int64_t *ret);   /* false: no integer, or out of range */
+bool json_double(const struct json *v, double *ret); /* nearest; false: no number */
+/* The digits as they were, for a number kept as text; {NULL,0} for others. */
+struct str json_big(const struct json *v);
+size_t json_len(const struct json *v); /* members or items, 0 for others */
+const struct json *json_get(const struct json *obj, struct str key); /* NULL = none */
+const struct json *json_at(const struct json *arr,
+			   size_t i); /* NULL = none; O(1) for flat arrays */
+bool json_equal(const struct json *a,
+		const struct json *b); /* numbers by value, keys in any order */
+
+/* for (struct json_iter it = json_iter(v); json_next(&it);) it.key, it.value */
+struct json_iter {
+	const struct json *at; /* private */
+	size_t left;           /* private */
+	bool object;           /* private */
+	struct str key;        /* of an object's member */
+	const struct json *value;
+};
+struct json_iter json_iter(const struct json *v); /* over nothing when v is no container */
+bool json_next(struct json_iter *it);
+
+/*
+ * Reading an object by a table. Unknown, missing and mistyped members end it with
+ * an error that names the field: "kind: must be a string, got number".
+ */
+enum json_want { WANT_STR, WANT_INT, WANT_BOOL, WANT_OBJECT, WANT_ARRAY, WANT_ANY };
+
+struct json_field {
+	const char *name;
+	enum json_want want; /* struct str, int64_t, bool, const struct json * (the last three) */
+	size_t offset;
+	bool required;
+};
+#define FIELD(type, member, want)                                                                  \
+	{                                                                                          \
+#member, want, offsetof(type, member), false                                       \
+	}
+#define FIELD_REQUIRED(type, member, want)                                                         \
+	{                                                                                          \
+#member, want, offsetof(type, member), true                                        \
+	}
+
+/* where names the object in errors; "" for the top. Members not given leave *out as it was. */
+int json_fields(const struct json *obj, const struct json_field *table, size_t count,
+		const char *where, void *out, struct err *e);
+
+#endif

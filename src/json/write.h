@@ -1,0 +1,49 @@
+/*
+ * write.h - JSON written straight into a buffer, commas by themselves.
+ *
+ *	struct jw w = jw(&b);
+ *	jw_object(&w);
+ *	jw_key(&w, "id"), jw_z(&w, id);
+ *	jw_end(&w);
+ *
+ * Text that is not UTF-8 is made so: each bad byte becomes U+FFFD. Depth is at most 64.
+ */
+
+#ifndef JSON_WRITE_H
+#define JSON_WRITE_H
+
+#include "base/buf.h"
+#include "json/json.h"
+
+struct jw {
+	struct buf *out;
+	uint64_t comma;  /* bit d: depth d has a member already */
+	uint64_t object; /* bit d: depth d is an object */
+	unsigned depth;
+	bool after_key;
+};
+
+struct jw jw(struct buf *out);
+
+void jw_object(struct jw *w);
+void jw_array(struct jw *w);
+void jw_end(struct jw *w); /* of the innermost object or array */
+void jw_key(struct jw *w, const char *key);
+void jw_key_str(struct jw *w, struct str key);
+
+void jw_str(struct jw *w, struct str s); /* null for {NULL,0} */
+void jw_z(struct jw *w, const char *z);  /* null for NULL */
+void jw_int(struct jw *w, int64_t n);
+void jw_double(struct jw *w, double d); /* shortest that reads back; null for what JSON has not */
+void jw_bool(struct jw *w, bool yes);
+void jw_null(struct jw *w);
+void jw_value(struct jw *w, const struct json *v); /* as it was parsed; null for NULL */
+void jw_raw(struct jw *w, struct str json);        /* already JSON */
+
+/* key and value in one go, for flat objects */
+void jw_member(struct jw *w, const char *key, struct str s);
+void jw_member_z(struct jw *w, const char *key, const char *z);
+void jw_member_int(struct jw *w, const char *key, int64_t n);
+void jw_member_bool(struct jw *w, const char *key, bool yes);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * yaml.h - YAML read into the same values, with the lines they came from.
+ *
+ * One document, no aliases or tags of its own; plain scalars become null, booleans,
+ * numbers or strings as in YAML's core schema. JSON is YAML, so the same door takes it.
+ */
+
+#ifndef JSON_YAML_H
+#define JSON_YAML_H
+
+#include "json/json.h"
+
+struct yaml {
+	struct json_doc *doc; /* an empty file is null */
+	unsigned *lines;      /* by json_order() */
+	size_t count;
+};
+
+/* E_CONFIG with "line 3: ..." in the text, E_TOO_LARGE, E_NOMEM. */
+int yaml_parse(struct str text, size_t max_bytes, struct yaml *ret, struct err *e);
+void yaml_done(struct yaml *y);
+
+unsigned yaml_line(const struct yaml *y, const struct json *v); /* from 1 */
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * child.h - other programs, kept on a short leash.
+ *
+ * A child is never started directly: `holdfast-minder` (src/minder) stands between. It is
+ * the parent of everything the command starts, has its own session and process group for
+ * it, and ends all of it when the command is over, when told to, or when this process dies
+ * in any way. So no descendant outlives its call, whatever it does (setsid, double fork,
+ * ignoring SIGTERM), and also not when the daemon is killed with SIGKILL.
+ *
+ *   daemon --control socket--> minder --fork--> command --> ...
+ *          <--stdout, stderr----------------------'
+ *
+ * Children have descriptors 0, 1, 2 only, an environment that was built (not inherited),
+ * limits, and a kill ladder: SIGTERM to the group, a grace, SIGKILL to everything.
+ */
+
+#ifndef LOOP_CHILD_H
+#define LOOP_CHILD_H
+
+#include "loop/loop.h"
+
+struct child;
+
+enum child_stream { CHILD_STDOUT, CHILD_STDERR };
+
+struct child_exit {
+	bool ran;           /* false: never started; reason says why */
+	int status;         /* exit code, when signal is 0 */
+	int signal;         /* that ended it, or 0 */
+	unsigned leftovers; /* descendants that were still there and were ended */
+	char reason[128];   /* when !ran: "no such program", ... */
+};
+
+struct child_spec {
+	const char *const *argv; /* argv[0] is a path, or a name looked up in env's PATH */
+	const char *const *env;  /* NULL-terminated "K=V" */
+	int cwd_fd;              /* directory to start in; borrowed */
+	bool with_stdin;         /* a pipe to write to; otherwise /dev/null */
+	unsigned grace_ms;       /* SIGTERM to SIGKILL */
+	void (*output)(struct child *c, enum child_stream stream, struct str bytes, void *arg);
+	/* Once, and last: the command is over, both streams are read to their end, nothing of it
+	 * is alive. The child frees itself after this returns. */
+	void (*over)(struct child *c, const struct child_exit *how, void *arg);
+	void *arg;
+};
+
+/* On success `over` will be called later, never inside this. E_SYSTEM, E_NOMEM. */
+int child_start(struct loop *l, const struct child_spec *spec, struct child **ret, struct err *e);
+
+/* Bytes for its stdin (copied, queued up to LIMIT_LINE_BYTES * 2; E_LIMIT beyond). */
+int child_write(struct child *c, struct str bytes);
+void child_close_stdin(struct child *c);
+
+void child_end(struct child *c);  /* start the kill ladder; idempotent */
+void child_kill(struct child *c); /* SIGKILL to everything now */
+
+/* Stop reading a stream while the consumer is full, and go on. */
+void child_pause(struct child *c, bool paused);
+
+/* Where holdfast-minder is; found beside the running program or in libexecdir when not set. */
+void child_set_minder(const char *path);
+
+/* True when pid is a child of ours or descends from one: such a process must not approve. */
+bool child_is_ours(int pid);
+
+#endif

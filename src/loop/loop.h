@@ -1,0 +1,83 @@
+/*
+ * loop.h - the one thread that owns all calls: timers, things put off, work for others.
+ *
+ * libuv is wrapped here once. Timers and deferred calls are intrusive and cost no
+ * allocation; starting and stopping them is free of close callbacks, so they may live
+ * in a call's arena. Whoever starts can cancel. Unless said otherwise everything here is
+ * for the loop's own thread.
+ */
+
+#ifndef LOOP_LOOP_H
+#define LOOP_LOOP_H
+
+#include <uv.h>
+
+#include "base/err.h"
+#include "base/list.h"
+
+struct loop;
+
+int loop_new(struct loop **ret, struct err *e);
+/* Everything started on it must be over; runs close callbacks until nothing is left. */
+void loop_free(struct loop *l);
+
+uv_loop_t *loop_uv(struct loop *l);         /* for src/loop and src/net */
+void loop_run(struct loop *l);              /* until loop_stop */
+void loop_stop(struct loop *l);             /* any thread; loop_run returns soon */
+uint64_t loop_now_ms(const struct loop *l); /* monotonic, once per turn of the loop */
+
+/* A timer fires once. */
+struct timer {
+	void (*fire)(void *arg); /* the timer is already stopped here; it may be started again */
+	void *arg;
+	uint64_t due_ms; /* private */
+	size_t at;       /* private: 1 + place in the heap, 0 = not running */
+};
+/* Starts, or starts again with the new delay. E_NOMEM. */
+int timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)(void *),
+		void *arg);
+void timer_stop(struct loop *l, struct timer *t); /* no-op when it does not run */
+bool timer_running(const struct timer *t);
+
+/* Soon, but not now and not inside the caller: what may free things belongs here. */
+struct deferred {
+	void (*run)(void *arg);
+	void *arg;
+	struct node node; /* private */
+};
+void defer(struct loop *l, struct deferred *d, void (*run)(void *),
+	   void *arg); /* no-op if already put off */
+void defer_cancel(struct deferred *d);
+
+/*
+ * Blocking work on another thread. `work` runs there, `done` on the loop after it, always
+ * and once. The memory of w must stay until then.
+ */
+struct work {
+	uv_work_t request; /* private */
+	void (*work)(void *arg);
+	void (*done)(void *arg);
+	void *arg;
+};
+int work_start(struct loop *l, struct work *w, void (*work)(void *), void (*done)(void *),
+	       void *arg);
+
+/*
+ * Messages from other threads. post() may be called from anywhere between mailbox_init and
+ * mailbox_done; many posts may become one call of `wake` on the loop.
+ */
+struct mailbox {
+	uv_async_t *async; /* private */
+};
+int mailbox_init(struct loop *l, struct mailbox *m, void (*wake)(void *), void *arg, struct err *e);
+void mailbox_post(struct mailbox *m);
+void mailbox_done(struct mailbox *m);
+
+/* Signals for a daemon's own loop (SIGTERM, SIGINT, SIGHUP). */
+struct signals;
+int signals_new(struct loop *l, const int *signums, size_t count,
+		void (*on_signal)(int signum, void *arg), void *arg, struct signals **ret,
+		struct err *e);
+void signals_free(struct signals *s);
+
+#endif

@@ -1,0 +1,25 @@
+/* sse.h - server-sent events: text that cannot forge another event. */
+
+#ifndef NET_SSE_H
+#define NET_SSE_H
+
+#include "base/buf.h"
+
+/* id and type may be {NULL,0}. CR, LF and CRLF inside text become several data lines;
+ * in id and type they are dropped, NUL too. */
+void sse_write(struct buf *out, struct str id, struct str type, struct str text);
+
+/* Reading: feed bytes, get events. Lines end with LF, CRLF or CR as the standard says. */
+struct sse_reader {
+	struct buf line;
+	struct buf id, type, text; /* of the event being read; valid inside the callback */
+	bool skip_lf;
+	bool has_text;
+};
+void sse_reader_init(struct sse_reader *r, size_t max_event_bytes);
+void sse_reader_done(struct sse_reader *r);
+/* Consumes up to the end of the first complete event: returns the bytes used, *ret_event tells
+ * whether one is complete (its strings stay until the next feed). E_TOO_LARGE. */
+int sse_reader_feed(struct sse_reader *r, struct str bytes, size_t *ret_used, bool *ret_event);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * builtin.h - tools that are C functions: the five of cards/, and those registered through
+ * the public header.
+ *
+ * What is registered is a factory. Each job gets an instance of its own, so that a tool can
+ * keep its state in it (a shell its child) without meeting another call's.
+ */
+
+#ifndef PROVIDER_BUILTIN_H
+#define PROVIDER_BUILTIN_H
+
+#include "catalog/catalog.h"
+#include "provider/provider.h"
+
+struct builtin_ops {
+	/* A fresh instance; NULL is E_NOMEM. */
+	void *(*make)(void *arg);
+	void (*free)(void *instance);
+	/* One of the two: `run` blocks and is called on a worker; `start` is called on the loop and
+	 * reports later. Both fill j->out; a negative code from run without j->out.err is a failure
+	 * whose reason is not for the agent. */
+	int (*run)(void *instance, struct job *j);
+	void (*start)(void *instance, struct job *j);
+	void (*cancel)(void *instance, struct job *j); /* may be NULL: j->cancelled is enough */
+	/* On a worker, without an instance; may be NULL: nothing to show but the arguments. */
+	int (*preview)(struct job *j);
+};
+
+struct builtin; /* one registered tool */
+
+struct builtins; /* the provider */
+struct builtins *builtins_new(struct loop *l);
+void builtins_free(struct builtins *b); /* no job may be running */
+
+/* Reads the card, checks it, adds it to the catalog. E_VALIDATION, E_EXISTS, E_NOMEM. */
+int builtin_register(struct builtins *b, struct catalog *c, struct str card,
+		     const struct builtin_ops *ops, void *arg, struct err *e);
+/* Running jobs end in peace. E_NOT_FOUND. */
+int builtin_unregister(struct builtins *b, struct catalog *c, struct str name);
+
+/* The five tools of cards/. */
+int builtin_register_all(struct builtins *b, struct catalog *c, struct err *e);
+
+#endif

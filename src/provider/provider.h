@@ -1,0 +1,103 @@
+/*
+ * provider.h - who runs tools: built-in code now; MCP servers, HTTP endpoints and plugins later.
+ *
+ * A provider never sees a call. It gets a job: a tool, its arguments, a workspace, and a way
+ * to report. So it can be tested alone, and a call can leave a job behind that does not end.
+ *
+ *   start    begin; report exactly once, later (never inside start)
+ *   cancel   hurry up; the report still comes. Called at most once
+ *
+ * A job belongs to whoever made it until the report, or until job_abandon: then it belongs to
+ * itself and is freed when the provider reports. Jobs keep references of their own to all
+ * they use.
+ */
+
+#ifndef PROVIDER_PROVIDER_H
+#define PROVIDER_PROVIDER_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "catalog/tool.h"
+#include "loop/loop.h"
+#include "workspace/workspace.h"
+
+struct job;
+
+struct provider {
+	const char *name;
+	void (*start)(struct provider *p, struct job *j);
+	void (*cancel)(struct provider *p, struct job *j);
+};
+
+enum job_kind {
+	JOB_RUN,     /* do it */
+	JOB_PREVIEW, /* say what it would do: modifications, diff, command. No effect */
+};
+
+/* What a tool gives back (seed 000 section 3.3). */
+struct output {
+	bool success;
+	struct buf content;  /* JSON content blocks, comma-separated, without the brackets */
+	struct buf modified; /* JSON strings, comma-separated: paths written, or that would be */
+	struct buf command;  /* that was executed, or would be; empty for none */
+	struct buf metadata; /* JSON members, comma-separated; may be empty */
+	struct buf diff;     /* of a preview */
+	struct err err;      /* code 0: none. Otherwise the job failed; content may hold a part */
+};
+
+struct job_context {
+	struct str session, turn, tool_use_id;
+	struct workspace *workspace;
+};
+
+struct job {
+	enum job_kind kind;
+	struct tool *tool;
+	const struct json *input; /* validated */
+	struct job_context context;
+	atomic_bool cancelled; /* long work looks at it */
+	struct output out;
+
+	/* private to the owner and the provider */
+	struct loop *loop;
+	void (*report)(struct job *j, void *owner);
+	void (*stream)(struct job *j, struct str bytes, bool is_stderr, void *owner); /* or NULL */
+	void *owner;
+	struct json_doc *input_doc;
+	struct arena *arena;
+	void *instance; /* the provider's state of this one job */
+	struct work work;
+	struct deferred deferred;
+	bool cancel_sent;
+};
+
+struct job_spec {
+	enum job_kind kind;
+	struct tool *tool; /* with tool->provider */
+	struct json_doc *input_doc;
+	const struct json *input;
+	struct job_context context;
+	void (*report)(struct job *j, void *owner);
+	void (*stream)(struct job *j, struct str bytes, bool is_stderr, void *owner);
+	void *owner;
+};
+
+/* Makes and starts. report is never called inside this. E_NOMEM. */
+int job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct err *e);
+void job_cancel(struct job *j); /* idempotent */
+/* After the report: frees. Before it: the report will be thrown away. *j becomes NULL. No-op on
+ * NULL. */
+void job_free(struct job **j);
+
+/* For providers. */
+void job_report(struct job *j);      /* out is filled */
+void job_report_soon(struct job *j); /* the same, on the next turn of the loop */
+
+/* For filling out. */
+void output_text(struct output *o, struct str text); /* adds a text block */
+void output_textf(struct output *o, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void output_modified(struct output *o, struct str path);
+
+#endif

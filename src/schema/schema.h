@@ -1,0 +1,33 @@
+/*
+ * schema.h - JSON Schema compiled once, run at every call.
+ *
+ * Native tools are held to a portable subset (seed 000 section 7.1, restored list in
+ * schema_subset): what every provider's API understands.
+ */
+
+#ifndef SCHEMA_SCHEMA_H
+#define SCHEMA_SCHEMA_H
+
+#include "base/buf.h"
+#include "json/json.h"
+
+struct schema;
+
+/*
+ * Does the schema keep to the portable subset? Each violation is a line
+ * "$.properties.x: disallowed JSON Schema keyword 'anyOf'" in *problems. 0 or E_VALIDATION.
+ */
+int schema_subset(const struct json *schema, struct buf *problems);
+
+/* E_VALIDATION with the JSON path of what is wrong, E_NOMEM. Keeps a reference to doc. */
+int schema_compile(struct json_doc *doc, const struct json *schema, struct schema **ret,
+		   struct err *e);
+void schema_free(struct schema *s); /* takes NULL */
+
+/*
+ * Each error is a line "dotted.path: sentence" ("$" for the root), sorted by path, at most
+ * LIMIT_SCHEMA_ERRORS. 0 or E_VALIDATION. Allocates nothing when the value is valid.
+ */
+int schema_validate(const struct schema *s, const struct json *value, struct buf *errors);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * workspace.h - files inside one directory, and nothing outside it.
+ *
+ * The root is a descriptor held since the session began. Every path is resolved and
+ * opened in one step by openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS): there is no
+ * check first and open later, so no symlink swapped meanwhile leads out (seed 000 section
+ * 5.1; decision 10). Absolute paths are taken when they lie inside the root.
+ *
+ * All functions block; call them from a worker. A workspace is immutable and counted.
+ * Errors are sentences for the agent: "no such file: a.txt", "is a directory: src",
+ * "Path '../x' escapes workspace boundary" (E_PERMISSION).
+ */
+
+#ifndef WORKSPACE_WORKSPACE_H
+#define WORKSPACE_WORKSPACE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct workspace;
+
+/*
+ * path is made absolute and real. `shut` lists directories that stay closed even where they
+ * lie inside the root (our own state and configuration); NULL-terminated, may be NULL.
+ * E_NO_WORKSPACE.
+ */
+int workspace_open(const char *path, const char *const *shut, struct workspace **ret,
+		   struct err *e);
+struct workspace *workspace_ref(struct workspace *ws);  /* any thread */
+void workspace_unref(struct workspace *ws);             /* takes NULL */
+const char *workspace_path(const struct workspace *ws); /* absolute, real */
+int workspace_fd(const struct workspace *ws);           /* borrowed, O_PATH-like directory */
+
+/*
+ * Is the path inside, as far as the names and links say now? Cheap; for the scope stage and
+ * for messages. The operations below decide for themselves when they open.
+ * 0, E_PERMISSION, E_VALIDATION (NUL, too long, empty).
+ */
+int workspace_check(struct workspace *ws, struct str path, struct err *e);
+
+/* The path relative to the root, "." for the root, lexically cleaned; for showing. */
+int workspace_relative(struct workspace *ws, struct str path, struct buf *out, struct err *e);
+
+/* Text must be UTF-8. All refuse what is no regular file, and more than LIMIT_FILE_READ. */
+int workspace_read(struct workspace *ws, struct str path, struct buf *out, struct err *e);
+int workspace_read_bytes(struct workspace *ws, struct str path, struct buf *out, struct err *e);
+
+/*
+ * Atomic: readers see the old file or the new one, a crash leaves one of them. Parents are
+ * made. Mode and owner's bits of an existing file are kept; a new one gets 0666 & ~umask.
+ * A link as the last part is followed inside the root (the target is replaced, not the link).
+ */
+int workspace_write(struct workspace *ws, struct str path, struct str text, struct err *e);
+int workspace_write_bytes(struct workspace *ws, struct str path, struct str bytes, struct err *e);
+int workspace_append(struct workspace *ws, struct str path, struct str text, struct err *e);
+
+/* False also for what escapes. */
+bool workspace_exists(struct workspace *ws, struct str path);
+
+/* Entries sorted by name, directories with a '/' at the end, '\n' between; at most
+ * LIMIT_DIR_ENTRIES. Names that would break a line or are no UTF-8 are shown escaped. */
+int workspace_list(struct workspace *ws, struct str path, struct buf *out, size_t *ret_count,
+		   struct err *e);
+
+int workspace_delete(struct workspace *ws, struct str path, struct err *e); /* not directories */
+
+/* old must stand exactly once. The result can be had without writing, for a diff. */
+int workspace_patched(struct workspace *ws, struct str path, struct str old, struct str new,
+		      struct buf *ret_before, struct buf *ret_after, struct err *e);
+int workspace_patch(struct workspace *ws, struct str path, struct str old, struct str new,
+		    struct err *e);
+
+#endif
