@@ -83,6 +83,8 @@ arena_alloc(struct arena *a, size_t size)
 	if (size > a->max)
 		return NULL;
 	size = (size + ALIGN - 1) / ALIGN * ALIGN;
+	if (size > a->max - a->used)
+		return NULL;
 	if (size > a->newest->size - a->newest->used && !arena_grow(a, size))
 		return NULL;
 	void *p = a->newest->bytes + a->newest->used;

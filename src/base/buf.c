@@ -21,13 +21,14 @@ buf_room(struct buf *b, size_t n)
 		b->failed = true;
 		return NULL;
 	}
-	if (b->len + n <= b->cap)
+	/* One byte more than asked for: a NUL always fits behind, and is never counted. */
+	if (b->len + n < b->cap)
 		return b->ptr + b->len;
 	size_t cap = b->cap ? b->cap : 256;
-	while (cap < b->len + n)
+	while (cap < b->len + n + 1)
 		cap += cap / 2 + 1;
-	if (cap > b->max)
-		cap = b->max;
+	if (cap > b->max + 1)
+		cap = b->max + 1;
 	char *p = realloc(b->ptr, cap);
 	if (!p) {
 		b->failed = true;
@@ -73,8 +74,7 @@ buf_vaddf(struct buf *b, const char *fmt, va_list ap)
 		b->failed = true;
 		return;
 	}
-	/* vsnprintf wants room for its NUL; it is not counted into len. */
-	char *p = buf_room(b, (size_t)n + 1);
+	char *p = buf_room(b, (size_t)n);
 	if (p) {
 		vsnprintf(p, (size_t)n + 1, fmt, ap);
 		b->len += (size_t)n;
@@ -92,6 +92,25 @@ buf_addf(struct buf *b, const char *fmt, ...)
 }
 
 void
+buf_add_u64(struct buf *b, uint64_t n)
+{
+	char text[20], *at = text + sizeof(text);
+
+	do
+		*--at = (char)('0' + n % 10);
+	while (n /= 10);
+	buf_add(b, (struct str){at, (size_t)(text + sizeof(text) - at)});
+}
+
+void
+buf_add_i64(struct buf *b, int64_t n)
+{
+	if (n < 0)
+		buf_addc(b, '-');
+	buf_add_u64(b, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
+}
+
+void
 buf_eat(struct buf *b, size_t n)
 {
 	CHECK(n <= b->len);
@@ -104,7 +123,7 @@ buf_eat(struct buf *b, size_t n)
 const char *
 buf_z(struct buf *b)
 {
-	char *p = buf_room(b, 1);
+	char *p = buf_room(b, 0);
 
 	if (!p)
 		return NULL;

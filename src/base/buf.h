@@ -43,6 +43,10 @@ void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vaddf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 
+/* Decimal. */
+void buf_add_u64(struct buf *b, uint64_t n);
+void buf_add_i64(struct buf *b, int64_t n);
+
 /* Room for n more bytes at ptr + len, or NULL. Add to len what was written. */
 char *buf_room(struct buf *b, size_t n);
 
@@ -61,7 +65,7 @@ buf_str(const struct buf *b)
 	return (struct str){b->ptr ? b->ptr : "", b->len};
 }
 
-/* NUL-terminated view, valid until the next change; NULL when that does not fit. */
+/* NUL-terminated view, valid until the next change; NULL for a failed buffer. */
 const char *buf_z(struct buf *b);
 
 /* Move the content out; the buffer is left empty. */

@@ -2,7 +2,8 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
+#include <stddef.h>
+#include <string.h>
 #include <time.h>
 
 static uint64_t
@@ -32,20 +33,43 @@ clock_wall_us(void)
 	return (int64_t)now_us(CLOCK_REALTIME);
 }
 
-/* Days to a civil date by counting 400-year eras: no libc call, no lock, no time zone. */
+#define DAY_US INT64_C(86400000000)
+#define FIRST_US (-62167219200 * 1000000)    /* 0000-01-01 */
+#define LAST_US (253402300800 * 1000000 - 1) /* the end of 9999 */
+#define MARCH_0000_DAYS 719468               /* from 0000-03-01 to 1970 */
+
+static void
+digits(char *out, size_t width, unsigned n)
+{
+	for (; width > 0; n /= 10)
+		out[--width] = (char)('0' + n % 10);
+}
+
+/*
+ * Days to a civil date by counting 400-year eras from a first of March: no libc
+ * call, no lock, no time zone. Eras begin at -400, so that nothing is negative.
+ */
 void
 clock_text(int64_t wall_us, char out[static CLOCK_TEXT])
 {
-	int64_t sec = wall_us / 1000000, us = wall_us % 1000000;
-	int64_t z = sec / 86400 + 719468, era = z / 146097;
+	wall_us = wall_us < FIRST_US ? FIRST_US : wall_us > LAST_US ? LAST_US : wall_us;
+	uint64_t since_us = (uint64_t)(wall_us + (MARCH_0000_DAYS + 146097) * DAY_US);
+	uint64_t sec = since_us / 1000000, z = sec / 86400, era = z / 146097;
 	unsigned doe = (unsigned)(z - era * 146097);
 	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
 	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	unsigned mp = (5 * doy + 2) / 153;
 	unsigned day = doy - (153 * mp + 2) / 5 + 1, month = mp < 10 ? mp + 3 : mp - 9;
-	unsigned year = (unsigned)(era * 400) + yoe + (month <= 2);
-	unsigned tod = (unsigned)(sec % 86400);
+	unsigned year = (unsigned)(era * 400) + yoe + (month <= 2) - 400;
+	unsigned tod = (unsigned)(sec % 86400), us = (unsigned)(since_us % 1000000);
 
-	snprintf(out, CLOCK_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u.%06uZ", year % 10000u, month % 13u,
-		 day % 32u, tod / 3600 % 24u, tod / 60 % 60, tod % 60, (unsigned)us % 1000000u);
+	/* By hand: every event carries one, and snprintf was a seventh of a call's cost. */
+	memcpy(out, "0000-00-00T00:00:00.000000Z", CLOCK_TEXT);
+	digits(out, 4, year);
+	digits(out + 5, 2, month);
+	digits(out + 8, 2, day);
+	digits(out + 11, 2, tod / 3600);
+	digits(out + 14, 2, tod / 60 % 60);
+	digits(out + 17, 2, tod % 60);
+	digits(out + 20, 6, us);
 }

@@ -10,6 +10,7 @@ uint64_t clock_mono_ms(void);
 int64_t clock_wall_us(void);
 
 #define CLOCK_TEXT 28 /* 2026-05-08T12:00:00.000000Z and the NUL */
+/* Years 0000 to 9999; what lies outside is told as the nearest that does not. */
 void clock_text(int64_t wall_us, char out[static CLOCK_TEXT]);
 
 #endif

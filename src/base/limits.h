@@ -24,11 +24,25 @@
 #define LIMIT_HTTP_CONNECTIONS 1024
 #define LIMIT_HTTP_HEADER_MS 10000 /* from the first byte to the end of the headers */
 #define LIMIT_HTTP_BODY_MS 60000
-#define LIMIT_HTTP_IDLE_MS 60000  /* keep-alive */
-#define LIMIT_HTTP_STALL_MS 30000 /* a peer that reads nothing */
+#define LIMIT_HTTP_IDLE_MS 60000      /* keep-alive */
+#define LIMIT_HTTP_STALL_MS 30000     /* a peer that reads nothing */
+#define LIMIT_HTTP_LINGER_MS 2000     /* for the peer to read the last answer before the end */
+#define LIMIT_HTTP_PENDING (64 * KIB) /* read ahead while a request is being answered */
 #define LIMIT_HTTP_QUEUED                                                                          \
 	(4 * MIB) /* written, not yet taken by the peer; streams stop at 1/4 of it */
-#define LIMIT_LINE_BYTES (8 * MIB) /* one line of MCP over stdio */
+#define LIMIT_CLIENT_ANSWER (32 * MIB) /* one answer, read whole by the command line */
+#define LIMIT_LINE_BYTES (8 * MIB)     /* one line of MCP over stdio */
+
+#define LIMIT_ANSWER_BYTES (512 * MIB) /* one answer of REST; a turn's results fit */
+#define LIMIT_PROBLEM_BYTES (16 * KIB) /* an error, or another short answer */
+#define LIMIT_NAME_BYTES 256           /* a tool's name, a client's id of a call */
+#define LIMIT_HOST_BYTES 256
+#define LIMIT_FRONT_HOSTS 4         /* names taken beside the loopback ones */
+#define LIMIT_FEED_BATCH (64 * KIB) /* events written together; the last may be over it */
+#define LIMIT_FEED_PAGE 500         /* events replayed together */
+#define LIMIT_FEED_TYPES 1024       /* the text of its event_types */
+#define LIMIT_FEED_QUIET_MS 15000   /* then a sign of life */
+#define LIMIT_MCP_CALLS 256         /* of one client, unanswered */
 
 /* Calls */
 #define LIMIT_CALL_ARENA (1 * MIB) /* what a call keeps beside its input and result */
@@ -46,11 +60,14 @@
 #define LIMIT_CONFIRM_MS 300000
 #define LIMIT_ABANDON_MS 30000   /* a tool that ignores cancel */
 #define LIMIT_KILL_GRACE_MS 5000 /* SIGTERM to SIGKILL */
+#define LIMIT_EXCHANGE_MS                                                                          \
+	1200000 /* the command line waits for one answer: a question and a slow call */
 
 /* Questions and remembered answers */
 #define LIMIT_QUESTIONS 1024 /* open */
 #define LIMIT_QUESTIONS_PER_SESSION 64
-#define LIMIT_ANSWERS_KEPT 4096 /* answered ones that still say 409 with the outcome */
+#define LIMIT_QUESTIONS_BYTES (64 * MIB) /* text of all that are open */
+#define LIMIT_ANSWERS_KEPT 4096          /* answered ones that still say 409 with the outcome */
 #define LIMIT_GRANTS 4096
 #define LIMIT_DIFF_BYTES (256 * KIB)
 #define LIMIT_DIFF_LINES 20000
@@ -63,6 +80,11 @@
 #define LIMIT_EVENT_PAGE 1000
 #define LIMIT_FEEDS 256          /* event streams open at once */
 #define LIMIT_STORE_QUEUE 100000 /* rows on their way to the disk */
+#define LIMIT_STORE_QUEUE_BYTES (64 * MIB)
+#define LIMIT_STORE_WAITERS 10000            /* who wait for a commit */
+#define LIMIT_STORE_READS 1024               /* asked for, not yet answered */
+#define LIMIT_STORE_PAGE_BYTES (16 * MIB)    /* one answer */
+#define LIMIT_JOURNAL_INPUT_BYTES (64 * KIB) /* of a call's input, in its journal row */
 
 /* The workspace */
 #define LIMIT_PATH 4096
@@ -80,9 +102,24 @@
 					 */
 #define LIMIT_COMMAND_BYTES (128 * KIB) /* the kernel takes no longer argument */
 
+/* Children */
+#define LIMIT_CHILD_START (2 * MIB) /* arguments and environment; the kernel takes no more */
+#define LIMIT_CHILD_DRAIN_MS 2000   /* for the ends of its streams, when nothing of it is alive */
+#define LIMIT_CHILD_MINDER_MS 15000 /* for the minder to kill, before it is killed itself */
+
 /* Schemas */
 #define LIMIT_SCHEMA_BYTES (64 * KIB)
+#define LIMIT_CARD_BYTES (2 * LIMIT_SCHEMA_BYTES) /* a tool's card, with its schema and examples   \
+						   */
 #define LIMIT_SCHEMA_DEPTH 32
-#define LIMIT_SCHEMA_ERRORS 16 /* reported at once */
+#define LIMIT_SCHEMA_ERRORS 16  /* reported at once */
+#define LIMIT_SCHEMA_NAMES 1024 /* properties of one object */
+#define LIMIT_SCHEMA_SHOWN 200  /* bytes of a value in an error */
+#define LIMIT_PATTERN_BYTES (4 * KIB)
+#define LIMIT_PATTERN_STEPS 100000
+#define LIMIT_PATTERN_DEPTH 1000
+#define LIMIT_PATTERN_HEAP_KIB 1024
+#define LIMIT_PATTERN_SUBJECT                                                                      \
+	(16 * KIB) /* for one without anchor, whose cost can be the square of it */
 
 #endif

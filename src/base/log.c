@@ -11,6 +11,8 @@
 #include "base/clock.h"
 
 #define LINE_MAX_BYTES ((size_t)16 * 1024)
+#define LINE_END_BYTES ((size_t)32)        /* kept free, so that a line always ends as it should */
+#define VALUE_MAX_BYTES ((size_t)2 * 1024) /* of text or one value; six times that escaped */
 
 static enum log_level threshold = LOG_INFO;
 static enum log_form line_form = LOG_FORM_AUTO;
@@ -60,16 +62,18 @@ log_set_sink(void (*sink)(const char *line, size_t len, void *arg), void *arg)
 	line_sink_arg = arg;
 }
 
-/* Quoted as JSON, which a person can read too; broken UTF-8 becomes '?'. */
+/* With control characters and broken UTF-8 made harmless; inside quotes when quote is set. */
 static void
-add_quoted(struct buf *b, const char *z)
+add_text(struct buf *b, const char *z, bool quote)
 {
-	bool clean = str_is_utf8(str_of(z));
+	struct str s = str_utf8_upto(str_of(z), VALUE_MAX_BYTES);
+	bool clean = str_is_utf8(s);
 
-	buf_addc(b, '"');
-	for (; *z; z++) {
-		unsigned char c = (unsigned char)*z;
-		if (c == '"' || c == '\\')
+	if (quote)
+		buf_addc(b, '"');
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+		if (quote && (c == '"' || c == '\\'))
 			buf_addf(b, "\\%c", c);
 		else if (c == '\n')
 			buf_addz(b, "\\n");
@@ -78,7 +82,36 @@ add_quoted(struct buf *b, const char *z)
 		else
 			buf_addc(b, c >= 0x80 && !clean ? '?' : (char)c);
 	}
-	buf_addc(b, '"');
+	if (quote)
+		buf_addc(b, '"');
+}
+
+static void
+add_head(struct buf *b, enum log_level level, const char *text, bool json)
+{
+	char when[CLOCK_TEXT];
+
+	clock_text(clock_wall_us(), when);
+	if (json)
+		buf_addf(b, "{\"time\":\"%s\",\"level\":\"%s\",\"text\":", when,
+			 level_names[level]);
+	else
+		buf_addf(b, "%.8s %-5s ", when + 11, level_names[level]);
+	add_text(b, text, json);
+}
+
+/* A pair that does not fit is left out whole: half of one would break the line. */
+static void
+add_pair(struct buf *b, const char *key, const char *value, bool json)
+{
+	size_t before = b->len;
+
+	buf_addz(b, json ? "," : " ");
+	add_text(b, key, json);
+	buf_addc(b, json ? ':' : '=');
+	add_text(b, value ? value : "", true);
+	if (buf_failed(b))
+		b->len = before;
 }
 
 void
@@ -89,25 +122,19 @@ log_line(enum log_level level, const char *text, ...)
 
 	bool json =
 	    line_form == LOG_FORM_JSON || (line_form == LOG_FORM_AUTO && !isatty(STDERR_FILENO));
-	struct buf b = BUF_INIT(LINE_MAX_BYTES);
-	char when[CLOCK_TEXT];
+	struct buf b = BUF_INIT(LINE_MAX_BYTES - LINE_END_BYTES);
 	va_list ap;
 
-	clock_text(clock_wall_us(), when);
-	if (json) {
-		buf_addf(&b, "{\"time\":\"%s\",\"level\":\"%s\",\"text\":", when,
-			 level_names[level]);
-		add_quoted(&b, text);
-	} else {
-		buf_addf(&b, "%.8s %-5s %s", when + 11, level_names[level], text);
-	}
+	add_head(&b, level, text, json);
 	va_start(ap, text);
-	for (const char *key; (key = va_arg(ap, const char *));) {
-		const char *value = va_arg(ap, const char *);
-		buf_addf(&b, json ? ",\"%s\":" : " %s=", key);
-		add_quoted(&b, value ? value : "");
-	}
+	for (const char *key; !buf_failed(&b) && (key = va_arg(ap, const char *));)
+		add_pair(&b, key, va_arg(ap, const char *), json);
 	va_end(ap);
+	bool cut = buf_failed(&b);
+	b.failed = false;
+	b.max = LINE_MAX_BYTES;
+	if (cut)
+		buf_addz(&b, json ? ",\"cut\":true" : " (cut)");
 	buf_addz(&b, json ? "}\n" : "\n");
 	if (line_sink) {
 		line_sink(b.ptr ? b.ptr : "", b.len, line_sink_arg);

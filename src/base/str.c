@@ -142,14 +142,31 @@ utf8_sequence(const unsigned char *p, size_t left)
 	return 0;
 }
 
+size_t
+str_utf8_char(struct str s, uint32_t *ret_code_point)
+{
+	static const unsigned char first_mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+	const unsigned char *p = (const unsigned char *)s.ptr;
+	size_t n = s.len ? utf8_sequence(p, s.len) : 0;
+
+	if (n == 0)
+		return 0;
+	*ret_code_point = p[0] & first_mask[n];
+	for (size_t i = 1; i < n; i++)
+		*ret_code_point = *ret_code_point << 6 | (p[i] & 0x3f);
+	return n;
+}
+
 bool
 str_is_utf8(struct str s)
 {
 	const unsigned char *p = (const unsigned char *)s.ptr;
 
 	for (size_t i = 0; i < s.len;) {
-		if (p[i] < 0x80) { /* most text, most of the time */
-			i++;
+		uint64_t eight; /* most text is ASCII, most of the time */
+		if (s.len - i >= sizeof(eight) &&
+		    (memcpy(&eight, p + i, sizeof(eight)), (eight & 0x8080808080808080u) == 0)) {
+			i += sizeof(eight);
 			continue;
 		}
 		size_t n = utf8_sequence(p + i, s.len - i);

@@ -2,6 +2,7 @@
 
 #include "base/ulid.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -21,6 +22,8 @@ random_bytes(void *out, size_t len)
 
 	while (len > 0) {
 		ssize_t n = getrandom(p, len, 0);
+		if (n < 0 && errno == EINTR) /* more than 256 bytes may be interrupted */
+			continue;
 		if (n < 0)
 			BUG("the kernel gives no random bytes");
 		p += n;

@@ -22,6 +22,25 @@ grows_to_its_maximum_and_no_further(void **state)
 }
 
 static void
+what_fits_exactly_fits(void **state)
+{
+	struct buf b = BUF_INIT(10), none = BUF_INIT(0);
+
+	(void)state;
+	buf_addf(&b, "%s", "1234567890");
+	assert_string_equal(buf_z(&b), "1234567890");
+	assert_false(buf_failed(&b));
+	assert_string_equal(buf_z(&none), "");
+	assert_false(buf_failed(&none));
+	buf_addf(&none, "%d", 1);
+	assert_true(buf_failed(&none));
+	assert_null(buf_z(&none));
+	buf_done(&b);
+	buf_done(&none);
+	assert_false(buf_failed(&none));
+}
+
+static void
 formats_eats_and_moves_out(void **state)
 {
 	struct buf b = BUF_INIT(100);
@@ -38,12 +57,31 @@ formats_eats_and_moves_out(void **state)
 	buf_done(&b);
 }
 
+static void
+writes_numbers_to_their_ends(void **state)
+{
+	struct buf b = BUF_INIT(100);
+
+	(void)state;
+	buf_add_i64(&b, INT64_MIN);
+	buf_addc(&b, ' ');
+	buf_add_i64(&b, -7);
+	buf_addc(&b, ' ');
+	buf_add_u64(&b, 0);
+	buf_addc(&b, ' ');
+	buf_add_u64(&b, UINT64_MAX);
+	assert_string_equal(buf_z(&b), "-9223372036854775808 -7 0 18446744073709551615");
+	buf_done(&b);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(grows_to_its_maximum_and_no_further),
+	    cmocka_unit_test(what_fits_exactly_fits),
 	    cmocka_unit_test(formats_eats_and_moves_out),
+	    cmocka_unit_test(writes_numbers_to_their_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
