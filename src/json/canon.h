@@ -2,6 +2,11 @@
  * canon.h - canonical forms of a value: the same bytes for the same meaning.
  *
  * The documents use four; they come from one writer with flags (decision 15).
+ *
+ * SPACED and COMPACT are Python's json.dumps(sort_keys=True), numbers included.
+ * JCS differs from RFC 8785 in one thing: an integer beyond the precision of a double
+ * keeps its digits, where the RFC (which leaves such numbers to strings) would round
+ * it. Two different ids must never share a digest.
  */
 
 #ifndef JSON_CANON_H

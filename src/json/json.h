@@ -23,7 +23,7 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 
 struct json_limits {
 	size_t max_bytes;
-	unsigned max_depth;
+	unsigned max_depth; /* at most LIMIT_JSON_DEPTH */
 };
 extern const struct json_limits json_door; /* LIMIT_JSON_BYTES, LIMIT_JSON_DEPTH */
 
@@ -45,11 +45,13 @@ size_t json_order(const struct json_doc *doc, const struct json *v);
 enum json_type json_type(const struct json *v); /* v not NULL */
 const char *json_type_name(enum json_type t);   /* "null", "boolean", "number"... */
 bool json_is(const struct json *v, enum json_type t);
-bool json_bool(const struct json *v);                /* false for what is none */
-struct str json_str(const struct json *v);           /* {NULL,0} for what is none */
-bool json_is_integer(const struct json *v);          /* 1.0 is one, as in JSON Schema */
-bool json_int(const struct json *v, int64_t *ret);   /* false: no integer, or out of range */
-bool json_double(const struct json *v, double *ret); /* nearest; false: no number */
+bool json_bool(const struct json *v);              /* false for what is none */
+struct str json_str(const struct json *v);         /* {NULL,0} for what is none */
+bool json_is_integer(const struct json *v);        /* 1.0 is one, as in JSON Schema */
+bool json_int(const struct json *v, int64_t *ret); /* false: no integer, or out of range */
+bool json_double(const struct json *v,
+		 double *ret); /* nearest, perhaps infinite; false: no number */
+int json_number_cmp(const struct json *a, const struct json *b); /* exact order of two numbers */
 /* The digits as they were, for a number kept as text; {NULL,0} for others. */
 struct str json_big(const struct json *v);
 size_t json_len(const struct json *v); /* members or items, 0 for others */
@@ -82,16 +84,15 @@ struct json_field {
 	size_t offset;
 	bool required;
 };
-#define FIELD(type, member, want)                                                                  \
-	{                                                                                          \
-#member, want, offsetof(type, member), false                                       \
-	}
-#define FIELD_REQUIRED(type, member, want)                                                         \
-	{                                                                                          \
-#member, want, offsetof(type, member), true                                        \
-	}
+/* clang-format off */
+#define FIELD(type, member, want) {#member, want, offsetof(type, member), false}
+#define FIELD_REQUIRED(type, member, want) {#member, want, offsetof(type, member), true}
+/* clang-format on */
 
-/* where names the object in errors; "" for the top. Members not given leave *out as it was. */
+/*
+ * where names the object in errors; "" for the top. Members not given leave *out as
+ * it was. 0 or E_BAD_REQUEST.
+ */
 int json_fields(const struct json *obj, const struct json_field *table, size_t count,
 		const char *where, void *out, struct err *e);
 

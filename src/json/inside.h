@@ -1,0 +1,71 @@
+/* inside.h - what the files of src/json share; the only header that shows yyjson. */
+
+#ifndef JSON_INSIDE_H
+#define JSON_INSIDE_H
+
+#include <yyjson.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "json/json.h"
+
+/* yyjson reads through pointers that are not const; nothing here ever writes to a value. */
+static inline yyjson_val *
+json__val(const struct json *v)
+{
+	return (yyjson_val *)v;
+}
+
+static inline const struct json *
+json__of(const yyjson_val *v)
+{
+	return (const struct json *)v;
+}
+
+static inline struct str
+json__text(const yyjson_val *v) /* of a string, a key or a number kept as text */
+{
+	return (struct str){v->uni.str, unsafe_yyjson_get_len((void *)v)};
+}
+
+/* Is there something inside? */
+static inline bool
+json__is_full(const yyjson_val *v)
+{
+	return unsafe_yyjson_is_ctn((void *)v) && unsafe_yyjson_get_len((void *)v) > 0;
+}
+
+/* The first half of json_parse: syntax only. */
+int json__read(struct str text, struct json_doc **ret, struct err *e);
+
+/*
+ * The second half: depth and duplicate keys. E_TOO_LARGE; E_BAD_JSON with the second
+ * of the two keys in *ret_twice; E_NOMEM.
+ */
+int json__check(const struct json_doc *doc, unsigned max_depth, const struct json **ret_twice);
+
+/* The keys of an object in some order. Few of them need no memory. */
+struct members {
+	yyjson_val **keys; /* each value stands behind its key */
+	size_t count;
+	yyjson_val *few[16];
+};
+typedef int key_order(const void *, const void *); /* of pointers to yyjson_val pointers */
+
+int json__members(struct members *m, yyjson_val *obj, key_order *order); /* 0 or E_NOMEM */
+void json__members_done(struct members *m);
+int json__quick_order(const void *a,
+		      const void *b); /* no meaning, but fast; equal only for equals */
+
+/* How a double is written. */
+enum real_form { REAL_SHORT, REAL_ES6, REAL_PYTHON };
+#define REAL_TEXT 64 /* holds every form, with the NUL */
+void json__real(double d, enum real_form form, char out[static REAL_TEXT]);
+
+/* Order of two decimal numbers given as JSON text. */
+int json__decimal_cmp(struct str a, struct str b);
+
+/* A string with its quotes; ascii: everything beyond is \uXXXX, as Python does. */
+void json__quote(struct buf *out, struct str s, bool ascii);
+
+#endif

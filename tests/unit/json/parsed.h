@@ -1,0 +1,20 @@
+/* parsed.h - JSON text of a test made into a value. */
+
+#ifndef TESTS_JSON_PARSED_H
+#define TESTS_JSON_PARSED_H
+
+#include "json/json.h"
+
+/* Fails the test when the text is not JSON. To be unref'ed. */
+static inline struct json_doc *
+parsed(const char *text)
+{
+	struct json_doc *doc = NULL;
+	struct err e = ERR_NONE;
+
+	if (json_parse(str_of(text), &json_door, &doc, &e) < 0)
+		fail_msg("%s: %s", text, e.text);
+	return doc;
+}
+
+#endif

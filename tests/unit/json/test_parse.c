@@ -1,0 +1,262 @@
+/* test_parse.c - what passes the door, what does not, and what is said about it. */
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "json/json.h"
+#include "testdata.h"
+
+static int
+try_with(struct str text, const struct json_limits *limits, struct err *e)
+{
+	struct json_doc *doc = NULL;
+	int rc = json_parse(text, limits, &doc, e);
+
+	assert_true((rc == 0) == (doc != NULL));
+	json_doc_unref(doc);
+	return rc;
+}
+
+static int
+try(struct str text, struct err *e)
+{
+	return try_with(text, &json_door, e);
+}
+
+static void
+takes_what_rfc_8259_has(void **state)
+{
+	static const char *const good[] = {
+	    "null",
+	    " true ",
+	    "-0",
+	    "1.5e-3",
+	    "\"\"",
+	    "[]",
+	    "{}",
+	    "[1,[2,{\"a\":null}]]",
+	    "\"\\u0000\"",
+	    "\"\\ud83d\\ude00\"",
+	    "{\"a\":1,\"b\":2}",
+	    "123456789012345678901234567890",
+	    "1e999",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++)
+		assert_int_equal(try(str_of(good[i]), NULL), 0);
+}
+
+static void
+says_where_and_why_it_is_not_json(void **state)
+{
+	static const struct {
+		struct str text;
+		const char *place;
+		const char *reason;
+	} bad[] = {
+	    {S("[1,\n 2,\n x]"), "line 3, column 2: ", "unexpected character"},
+	    {S("{\"\xc3\xa9\":01}"), "line 1, column 6: ", "leading zero"},
+	    {S("[1,]"), "line 1, column 3: ", "trailing comma"},
+	    {S("{\"a\" 1}"), "line 1, column 6: ", "colon"},
+	    {S("{\"a\":1}x"), "line 1, column 8: ", "after document"},
+	    {S("[1"), "line 1, column 3: ", "end of data"},
+	    {S("   "), "line 1, ", "empty"},
+	    {S("\xef\xbb\xbf{}"), "line 1, column 1: ", "byte order mark"},
+	    {S("\"\xff\""), "line 1, column 2: ", "UTF-8"},
+	    {S("\"\xed\xa0\x80\""), "line 1, column 2: ", "UTF-8"},
+	    {S("\"\xc0\x80\""), "line 1, column 2: ", "UTF-8"},
+	    {S("\"a\0b\""), "line 1, column 3: ", "control character"},
+	    {S("{}\0"), "line 1, column 3: ", "after document"},
+	    {S("\"\\ud800\""), "line 1, ", "surrogate"},
+	    {S("\"\\ud800\\u0041\""), "line 1, ", "surrogate"},
+	    {S("NaN"), "line 1, column 1: ", "unexpected character"},
+	    {S("// no\n1"), "line 1, column 1: ", "unexpected character"},
+	};
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(try(bad[i].text, &e), E_BAD_JSON);
+		if (!str_starts(str_of(e.text), str_of(bad[i].place)) ||
+		    !strstr(e.text, bad[i].reason))
+			fail_msg("%zu: \"%s\" should begin with \"%s\" and say \"%s\"", i, e.text,
+				 bad[i].place, bad[i].reason);
+	}
+	assert_int_equal(try(S(""), &e), E_BAD_JSON);
+	assert_non_null(strstr(e.text, "empty"));
+	assert_int_equal(try((struct str){NULL, 0}, NULL), E_BAD_JSON);
+}
+
+static void
+names_a_key_that_is_given_twice(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(try(S("{\"a\":1,\n \"b\":{\"x\":1,\"y\":2,\"x\":3}}"), &e), E_BAD_JSON);
+	assert_string_equal(e.text, "line 2, column 19: the key \"x\" is given twice");
+	assert_int_equal(try(S("{\"a\":1,\"\\u0061\":2}"), &e), E_BAD_JSON);
+	assert_string_equal(e.text, "line 1, column 8: the key \"a\" is given twice");
+	assert_int_equal(try(S("{\"\":1,\"\":2}"), &e), E_BAD_JSON);
+	assert_int_equal(try(S("{\"\\u001b[31m\":1,\"\\u001b[31m\":2}"), &e), E_BAD_JSON);
+	assert_non_null(strstr(e.text, "\"\\u001b[31m\""));
+	assert_int_equal(try(S("[{\"a\":1},{\"a\":2}]"), &e), 0);
+	assert_int_equal(try(S("{\"a\":{\"a\":{\"a\":1}}}"), &e), 0);
+}
+
+/* An object of n keys; the last repeats key number `again`, if that is one. */
+static struct buf
+many_keys(unsigned n, unsigned again)
+{
+	struct buf b = BUF_INIT(8 * MIB);
+
+	buf_addc(&b, '{');
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(&b, "\"a long common beginning %u\":0,", i);
+	buf_addf(&b, "\"a long common beginning %u\":0}", again);
+	assert_false(buf_failed(&b));
+	return b;
+}
+
+static void
+finds_the_duplicate_among_a_hundred_thousand_keys(void **state)
+{
+	struct err e;
+	struct buf b = many_keys(100000, 77777);
+
+	(void)state;
+	assert_int_equal(try(buf_str(&b), &e), E_BAD_JSON);
+	assert_non_null(strstr(e.text, "\"a long common beginning 77777\" is given twice"));
+	buf_done(&b);
+	b = many_keys(100000, 100000);
+	assert_int_equal(try(buf_str(&b), &e), 0);
+	buf_done(&b);
+	/* at the border between the two ways of looking */
+	for (unsigned n = 14; n < 19; n++) {
+		b = many_keys(n, 0);
+		assert_int_equal(try(buf_str(&b), &e), E_BAD_JSON);
+		buf_done(&b);
+		b = many_keys(n, n);
+		assert_int_equal(try(buf_str(&b), &e), 0);
+		buf_done(&b);
+	}
+}
+
+static int
+try_depth(size_t depth, bool objects)
+{
+	struct buf b = BUF_INIT(8 * MIB);
+
+	for (size_t i = 0; i < depth; i++)
+		buf_addz(&b, objects ? "{\"a\":" : "[");
+	buf_addz(&b, "1");
+	for (size_t i = 0; i < depth; i++)
+		buf_addc(&b, objects ? '}' : ']');
+	struct err e;
+	int rc = try(buf_str(&b), &e);
+	buf_done(&b);
+	return rc;
+}
+
+static void
+refuses_what_is_too_deep_or_too_large(void **state)
+{
+	struct err e;
+	const struct json_limits small = {.max_bytes = 10, .max_depth = 2};
+
+	(void)state;
+	assert_int_equal(try_depth(LIMIT_JSON_DEPTH, false), 0);
+	assert_int_equal(try_depth(LIMIT_JSON_DEPTH, true), 0);
+	assert_int_equal(try_depth(LIMIT_JSON_DEPTH + 1, false), E_TOO_LARGE);
+	assert_int_equal(try_depth(10000, false), E_TOO_LARGE);
+	assert_int_equal(try_depth(10000, true), E_TOO_LARGE);
+	assert_int_equal(try_depth(1000000, false), E_TOO_LARGE);
+	assert_int_equal(try_with(S("[[1],[2]] "), &small, &e), 0);
+	assert_int_equal(try_with(S("[[[1]]]"), &small, &e), E_TOO_LARGE);
+	assert_non_null(strstr(e.text, "2 levels"));
+	assert_int_equal(try_with(S("[[1],[22]] "), &small, &e), E_TOO_LARGE);
+	assert_string_equal(e.text, "11 bytes of JSON, at most 10 are taken");
+	/* By its size alone: of a hundred megabytes that are not there no byte is read. */
+	assert_int_equal(try((struct str){"", 100 * MIB}, &e), E_TOO_LARGE);
+}
+
+static void *
+use_and_drop(void *arg)
+{
+	struct json_doc *doc = arg;
+
+	for (int i = 0; i < 1000; i++) {
+		assert_true(str_is(json_str(json_at(json_root(json_doc_ref(doc)), 0)), "x"));
+		json_doc_unref(doc);
+	}
+	json_doc_unref(doc);
+	return NULL;
+}
+
+static void
+a_document_lives_until_its_last_holder_lets_go(void **state)
+{
+	struct json_doc *doc;
+	pthread_t threads[4];
+	char text[] = "[\"x\"]";
+
+	(void)state;
+	assert_int_equal(json_parse(str_of(text), &json_door, &doc, NULL), 0);
+	memset(text, '?', sizeof(text)); /* the text was copied */
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		pthread_create(&threads[i], NULL, use_and_drop, json_doc_ref(doc));
+	json_doc_unref(doc);
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		pthread_join(threads[i], NULL);
+	json_doc_unref(NULL);
+}
+
+static void
+keeps_the_json_test_suite(void **state)
+{
+	char folder[512], path[1024];
+	unsigned count = 0;
+
+	(void)state;
+	TESTDATA_OR_SKIP("batteries/json-test-suite/test_parsing", folder);
+	DIR *dir = opendir(folder);
+	assert_non_null(dir);
+	for (struct dirent *d; (d = readdir(dir));) {
+		if (!strchr("yni", d->d_name[0]) || d->d_name[1] != '_')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, d->d_name);
+		struct str text = testdata_read(path);
+		struct err e = ERR_NONE;
+		int rc = try(text, &e);
+		/* The suite accepts what RFC 8259 merely advises against; the door does not. */
+		bool twice = strstr(e.text, "is given twice");
+		if (d->d_name[0] == 'y' && rc < 0 && !twice)
+			fail_msg("%s: %s", d->d_name, e.text);
+		if (d->d_name[0] == 'n' && rc == 0)
+			fail_msg("%s was accepted", d->d_name);
+		free((char *)text.ptr);
+		count++;
+	}
+	closedir(dir);
+	assert_true(count > 250);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(takes_what_rfc_8259_has),
+	    cmocka_unit_test(says_where_and_why_it_is_not_json),
+	    cmocka_unit_test(names_a_key_that_is_given_twice),
+	    cmocka_unit_test(finds_the_duplicate_among_a_hundred_thousand_keys),
+	    cmocka_unit_test(refuses_what_is_too_deep_or_too_large),
+	    cmocka_unit_test(a_document_lives_until_its_last_holder_lets_go),
+	    cmocka_unit_test(keeps_the_json_test_suite),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
