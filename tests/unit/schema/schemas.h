@@ -1,0 +1,36 @@
+/* schemas.h - what the tests of src/schema share. */
+
+#ifndef TESTS_SCHEMA_SCHEMAS_H
+#define TESTS_SCHEMA_SCHEMAS_H
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "schema/schema.h"
+
+/* Fails the test when the text is not JSON. To be unref'ed. */
+static inline struct json_doc *
+parsed(struct str text)
+{
+	struct json_doc *doc = NULL;
+	struct err e = ERR_NONE;
+
+	if (json_parse(text, &json_door, &doc, &e) < 0)
+		fail_msg("%.*s: %s", STR_ARG(text), e.text);
+	return doc;
+}
+
+/* The strings of an array, with newlines between. */
+static inline struct buf
+joined(const struct json *lines)
+{
+	struct buf b = BUF_INIT(64 * KIB);
+
+	for (struct json_iter it = json_iter(lines); json_next(&it);) {
+		buf_addz(&b, b.len ? "\n" : "");
+		buf_add(&b, json_str(it.value));
+	}
+	return b;
+}
+
+#endif
