@@ -2,7 +2,10 @@
  * client.h - a blocking HTTP/1.1 client for the command line.
  *
  * One request at a time on a connection of its own: a Unix socket, or one end of a
- * socket pair to a gateway in this process.
+ * socket pair to a gateway in this process. A Unix socket the gateway has closed between
+ * two requests is connected again. An exchange ends with E_TIMEOUT after LIMIT_EXCHANGE_MS;
+ * signals do not interrupt it. Any failure in the middle of an exchange leaves the
+ * connection unusable, and says so on the next one where it cannot be made anew.
  */
 
 #ifndef NET_CLIENT_H
@@ -36,7 +39,8 @@ int client_events(struct client *c, const char *target, int *ret_status, struct 
 		  struct err *e);
 int client_event(struct client *c, int timeout_ms, struct client_event *ret, struct err *e);
 
-/* Ask for another protocol; on 101 the descriptor is the caller's, with `early` read past it. */
+/* Ask for another protocol; on 101 the descriptor is the caller's, with `early` read past it.
+ * Any other answer is an error. */
 int client_upgrade(struct client *c, const char *target, const char *protocol, int *ret_fd,
 		   struct buf *early, struct err *e);
 

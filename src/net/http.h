@@ -7,7 +7,8 @@
  * too slow 408, malformed 400 - always one answer and then the end of the connection.
  *
  * A handler answers at once or later, exactly once. If the peer goes away before that,
- * `gone` is called and the request must not be touched again.
+ * `gone` is called and the request must not be touched again. A peer that only ends its
+ * sending side counts as gone too: nobody can tell the two apart.
  */
 
 #ifndef NET_HTTP_H
@@ -27,8 +28,9 @@ struct http_header {
 
 struct http_request {
 	struct str method; /* "GET" */
-	struct str
-	    path; /* percent-decoded, begins with '/', no NUL; {NULL,0} if it cannot be decoded */
+	/* Percent-decoded, begins with '/', UTF-8 without NUL. {NULL,0} if the target is no such
+	 * path: '*', a whole URL, a fragment, a bad escape. */
+	struct str path;
 	struct str query; /* raw, without '?' */
 	struct str body;
 	const struct http_header *headers;
@@ -40,9 +42,20 @@ struct http_request {
 	void (*gone)(struct http_request *r); /* set by the handler when it answers later */
 };
 
+/* Zero means the figure of limits.h. */
+struct http_limits {
+	size_t body_bytes;
+	size_t connections;
+	unsigned header_ms;
+	unsigned body_ms;
+	unsigned idle_ms;
+	unsigned stall_ms;
+};
+
 struct http_server_spec {
 	void (*handle)(struct http_request *r, void *arg);
 	void *arg;
+	struct http_limits limits;
 };
 
 int http_server_new(struct loop *l, const struct http_server_spec *spec, struct http_server **ret,
@@ -50,7 +63,8 @@ int http_server_new(struct loop *l, const struct http_server_spec *spec, struct 
 /* Numeric host ("127.0.0.1", "::1"). Port 0 takes a free one. */
 int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
 		    struct err *e);
-/* Mode 0600. A stale socket nobody answers on is replaced; E_EXISTS when somebody does. */
+/* Mode 0600, in a directory that is ours alone to write (E_PERMISSION otherwise). A stale socket
+ * nobody answers on is replaced; E_EXISTS when somebody does or it is no socket. */
 int http_listen_unix(struct http_server *s, const char *path, struct err *e);
 /* Serve one end of a socket pair; consumed. */
 int http_adopt(struct http_server *s, int fd, struct err *e);
@@ -62,8 +76,8 @@ size_t http_connections(const struct http_server *s);
 /* Value of the first header of that name, {NULL,0} when there is none. */
 struct str http_header(const struct http_request *r, const char *name);
 size_t http_header_times(const struct http_request *r, const char *name);
-/* Percent-decoded value of a query parameter, in out; false when there is none or it is malformed.
- */
+/* Percent-decoded value ('+' is a blank) of the first query parameter of that name, added to out;
+ * false when there is none or it is malformed. */
 bool http_query(const struct http_request *r, const char *name, struct buf *out);
 
 /* The answer. extra is NULL or whole header lines ("Allow: GET\r\n"). The body is copied. */
@@ -85,13 +99,16 @@ struct http_stream_spec {
 };
 struct http_stream *http_reply_stream(struct http_request *r, const char *type,
 				      const struct http_stream_spec *spec);
-/* False when the peer is too far behind (LIMIT_HTTP_QUEUED / 4): nothing was queued. */
+/* False when the peer is too far behind (LIMIT_HTTP_QUEUED / 4): nothing was queued. With nothing
+ * waiting, one write may be as long as LIMIT_HTTP_QUEUED. */
 bool http_stream_write(struct http_stream *st, struct str bytes);
 size_t http_stream_queued(const struct http_stream *st);
 void http_stream_end(struct http_stream *st);
 
 /*
  * Leave HTTP: 101 Switching Protocols, then raw bytes both ways (MCP over stdio, relayed).
+ * What is queued is still sent when either side ends it. Nothing is called inside these
+ * functions.
  */
 struct wire_spec {
 	void (*input)(struct wire *w, struct str bytes, void *arg);
@@ -100,8 +117,9 @@ struct wire_spec {
 };
 struct wire *http_upgrade(struct http_request *r, const char *protocol,
 			  const struct wire_spec *spec);
-bool wire_write(struct wire *w,
-		struct str bytes); /* false: too far behind, the wire is being closed */
+/* False: LIMIT_HTTP_QUEUED was waiting already (or bytes pass LIMIT_LINE_BYTES), and the wire is
+ * being closed. */
+bool wire_write(struct wire *w, struct str bytes);
 void wire_close(struct wire *w);
 int wire_peer_pid(const struct wire *w);
 

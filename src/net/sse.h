@@ -12,9 +12,13 @@ void sse_write(struct buf *out, struct str id, struct str type, struct str text)
 /* Reading: feed bytes, get events. Lines end with LF, CRLF or CR as the standard says. */
 struct sse_reader {
 	struct buf line;
-	struct buf id, type, text; /* of the event being read; valid inside the callback */
+	struct buf id;   /* stays until another one comes, as the standard says */
+	struct buf type; /* empty: "message" */
+	struct buf text;
+	bool begun; /* past a byte order mark */
 	bool skip_lf;
 	bool has_text;
+	bool complete; /* an event was given; the next feed starts afresh */
 };
 void sse_reader_init(struct sse_reader *r, size_t max_event_bytes);
 void sse_reader_done(struct sse_reader *r);

@@ -1,0 +1,80 @@
+/* http_request.c - what a handler asks of a request: its headers and query parameters. */
+
+#include "net/http_conn.h"
+
+struct str
+http_header(const struct http_request *r, const char *name)
+{
+	struct str wanted = str_of(name);
+
+	for (size_t i = 0; i < r->header_count; i++)
+		if (str_eq_nocase(r->headers[i].name, wanted))
+			return r->headers[i].value;
+	return (struct str){0};
+}
+
+size_t
+http_header_times(const struct http_request *r, const char *name)
+{
+	struct str wanted = str_of(name);
+	size_t times = 0;
+
+	for (size_t i = 0; i < r->header_count; i++)
+		times += str_eq_nocase(r->headers[i].name, wanted);
+	return times;
+}
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* False for a cut or odd escape and for a NUL, however written; out may then hold a part. */
+bool
+http__unescape(struct str escaped, bool plus_is_blank, struct buf *out)
+{
+	for (size_t i = 0; i < escaped.len; i++) {
+		char c = escaped.ptr[i];
+
+		if (c == '%') {
+			if (escaped.len - i < 3)
+				return false;
+			int high = hex_digit(escaped.ptr[i + 1]);
+			int low = hex_digit(escaped.ptr[i + 2]);
+			if (high < 0 || low < 0)
+				return false;
+			c = (char)(high << 4 | low);
+			i += 2;
+		} else if (c == '+' && plus_is_blank) {
+			c = ' ';
+		}
+		if (c == '\0')
+			return false;
+		buf_addc(out, c);
+	}
+	return !buf_failed(out);
+}
+
+bool
+http_query(const struct http_request *r, const char *name, struct buf *out)
+{
+	struct str rest = r->query;
+	struct str part;
+
+	while (str_split(&rest, '&', &part)) {
+		struct str key;
+
+		if (!str_split(&part, '=', &key) || !str_is(key, name))
+			continue;
+		size_t before = out->len;
+		if (http__unescape(part, true, out))
+			return true;
+		out->len = before;
+		return false;
+	}
+	return false;
+}
