@@ -49,8 +49,9 @@ void bus_free(struct bus *b);
 
 /*
  * Emitting: begin, write members into *payload (an object is open), end. Strings may be
- * {NULL,0}. An event that does not fit its limit is cut to an envelope with
- * {"truncated":true} and logged. The id goes to ret_id (may be NULL), for children's parent.
+ * {NULL,0} and must stay until the end. An event that does not fit its limit is cut to an
+ * envelope with {"truncated":true} and logged, as is one the store does not take; neither is
+ * an event of its own. The id goes to ret_id (may be NULL), for children's parent.
  */
 struct event_draft {
 	enum event_type type;
@@ -70,14 +71,18 @@ struct bus_reader {
 	struct node node;     /* private */
 	struct deferred wake; /* private */
 };
-void bus_attach(struct bus *b, struct bus_reader *r);
-void bus_detach(struct bus *b, struct bus_reader *r);
+void bus_attach(struct bus *b, struct bus_reader *r); /* zeroed but for the first three */
+void bus_detach(struct bus *b, struct bus_reader *r); /* no-op when it is not attached */
 
-/* The next event, or NULL when there is none yet. *ret_missed: how many the ring has lost since. */
+/* The next event, valid until one is emitted; NULL when there is none yet. *ret_missed: how many
+ * the ring has lost since the one before. */
 const struct event *bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed);
 
-/* For replay: the id of the oldest event still in the ring (empty when none), and where a reader
- * must begin to get everything after that id; 0 when the ring no longer has it. */
+/*
+ * For replay: where a reader must begin to get everything after that id, also what is not
+ * emitted yet; 0 when the ring no longer has all of it. So: read pages from the store until
+ * this is not 0 for the last id seen, then attach with it.
+ */
 uint64_t bus_seq_after(const struct bus *b, struct str id);
 
 #endif

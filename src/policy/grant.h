@@ -5,7 +5,9 @@
  * grants die with the session; workspace grants are kept in the store, listed and revocable.
  * A command prefix allows only commands that go on with plain words: nothing the shell would
  * treat specially (; & | < > $ ` ( ) { } quotes, backslash, newline, globs, ~, #, =) may stand
- * after it or in it, and it ends at a word boundary.
+ * after it or in it, and it ends at a word boundary. Words are compared, so "git  status" is
+ * "git status". Where a prefix is refused, an allowed tool does not answer for a command that
+ * is not plain: what was refused may be hidden in it.
  */
 
 #ifndef POLICY_GRANT_H
@@ -47,7 +49,9 @@ const char *grant_scope_name(enum grant_scope s);
 /*
  * ask->command is cut to `prefix` for the prefix scopes ({NULL,0}: the first word, or the first
  * two where the first is a program with subcommands: git, npm, cargo...). E_VALIDATION when there
- * is no command, the command does not begin with the prefix, or the prefix has shell syntax.
+ * is no command, the command does not begin with the prefix, the prefix has shell syntax, or is
+ * only the name of a program that runs others (sudo, env, bash...). The same answer for the same
+ * place given again takes the place of the earlier one. E_LIMIT, E_NOMEM: nothing is remembered.
  * ret_id (may be NULL) gets the grant's id, "" for SCOPE_ONCE.
  */
 int grant_add(struct grants *g, const struct grant_ask *ask, enum grant_scope scope, bool allow,

@@ -10,6 +10,9 @@
  * (seed 000 section 5.2.) Order: per_tool; then, in a trusted workspace, the override of the
  * class, or auto where the class would prompt (NETWORK is not lowered: trust in a directory says
  * nothing about the world outside it); then default. deny is never lowered by trust.
+ *
+ * Also confirmation_timeout_seconds: 1 to 86400. Classes are spelled exactly so; a tool of no
+ * known class is denied.
  */
 
 #ifndef POLICY_POLICY_H
@@ -28,7 +31,8 @@ struct policy *policy_default(void);
 /*
  * From the value of `tool_confirmation` in a configuration file (NULL: the defaults). Errors
  * name line and key: "line 4: tool_confirmation.default.WRITE: 'maybe' is not one of auto,
- * prompt, prompt_once, deny". "~" is home. E_CONFIG.
+ * prompt, prompt_once, deny". "~" is home (may be NULL when there is none); a trusted path that
+ * exists is taken as the real one. E_CONFIG, E_NOMEM.
  */
 int policy_new(const struct yaml *y, const struct json *section, const char *home,
 	       struct policy **ret, struct err *e);
@@ -39,6 +43,7 @@ struct ruling {
 	struct str
 	    rule; /* "default.WRITE", "per_tool.git_status", ...; lives as long as the policy */
 };
+/* workspace: absolute and real, or NULL. Trusted when it is one of trusted_workspaces or below. */
 struct ruling policy_decide(const struct policy *p, struct str tool, enum capability cap,
 			    const char *workspace);
 

@@ -17,12 +17,15 @@ struct store;
 /* path NULL: in memory, for tests and --ephemeral. Parents are made with mode 0700, the file 0600.
  */
 int store_open(struct loop *l, const char *path, struct store **ret, struct err *e);
-/* Writes out everything that is queued. */
+/* Writes out everything that is queued. Reads and syncs under way are answered in here. */
 void store_free(struct store *s); /* takes NULL */
 
 /* 0, or E_STORE with the reason while writing fails (disk full, read-only...): effects must not
  * begin then. It recovers by itself. */
 int store_health(struct store *s, struct err *e);
+
+/* More than half of what may wait for the disk does: time to hold new work back until store_sync. */
+bool store_crowded(struct store *s);
 
 struct store_event {
 	struct str id;
@@ -45,7 +48,7 @@ struct store_call {
 	struct str message;                     /* what the agent was told, short */
 	struct str inside;                      /* what it was not told */
 	struct str rule;                        /* which rule let it through or stopped it */
-	struct str input;                       /* JSON, cut to 64 KiB with a mark */
+	struct str input; /* JSON; kept up to LIMIT_JOURNAL_INPUT_BYTES, cut with a mark */
 	struct str input_hash;
 	struct str files_modified;    /* JSON array or {NULL,0} */
 	struct str command;           /* or {NULL,0} */
@@ -87,8 +90,10 @@ int store_delete_grant(struct store *s, struct str id);
 int store_sync(struct store *s, void (*done)(int code, void *arg), void *arg);
 
 /*
- * Reading. Rows come as the JSON that REST shows, oldest first. The page is valid inside
- * `done` only.
+ * Reading. Rows come as the JSON that REST shows, oldest first. A read sees everything put
+ * before it; only while writing fails it shows what is on the disk (store_health says so).
+ * A page ends early, with `more`, at LIMIT_STORE_PAGE_BYTES. It is valid inside `done` only.
+ * E_LIMIT when too many are under way, E_NOMEM.
  */
 struct store_row {
 	struct str id;
