@@ -1,0 +1,178 @@
+/*
+ * bench_calls.c - calls through the whole pipeline for a tool that does nothing.
+ *
+ * Journal, events, validation and policy are on, as for everybody. `--calls N` runs N calls one
+ * after the other and prints nothing: for counting instructions.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/hf.h"
+
+#define SESSIONS 16
+
+static const char card[] =
+    "{\"name\":\"noop\",\"description\":\"Does nothing.\",\"capability\":\"none\",\"reversibility\":\"pure\","
+    "\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"maxLength\":4096},"
+    "\"limit\":{\"type\":\"integer\",\"minimum\":1}},\"required\":[\"path\"],\"additionalProperties\":false}}";
+
+static void *
+noop_make(void *arg)
+{
+	return arg;
+}
+
+static void
+noop_free(void *instance)
+{
+	(void)instance;
+}
+
+static void
+noop_start(void *instance, struct job *j)
+{
+	(void)instance;
+	j->out.success = true;
+	output_text(&j->out, S("nothing"));
+	job_report_soon(j);
+}
+
+static const struct builtin_ops noop = {.make = noop_make, .free = noop_free, .start = noop_start};
+
+/*
+ * Valgrind does not know openat2 yet and says "not implemented", which a workspace takes for what it
+ * is. Nothing is read or written here, so an ordinary open will do when instructions are counted.
+ */
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+long
+__wrap_syscall(long number, ...)
+{
+	long a[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (size_t i = 0; i < ARRAY_LEN(a); i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	long ret = __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (number != SYS_openat2 || ret >= 0 || errno != ENOSYS)
+		return ret;
+	const struct open_how *how = (const struct open_how *)a[2];
+	return openat((int)a[0], (const char *)a[1], (int)how->flags, (mode_t)how->mode);
+}
+
+struct bench {
+	struct hf *hf;
+	struct session *sessions[SESSIONS];
+	struct json_doc *input;
+	size_t to_start, running, finished;
+};
+
+static void
+one_more(struct bench *b);
+
+static void
+over(struct turn *t, void *arg)
+{
+	struct bench *b = arg;
+
+	(void)t;
+	b->running--;
+	b->finished++;
+	one_more(b);
+}
+
+static void
+one_more(struct bench *b)
+{
+	if (b->to_start == 0) {
+		if (b->running == 0)
+			loop_stop(b->hf->loop);
+		return;
+	}
+	b->to_start--;
+	b->running++;
+	struct call_spec call = {.tool = S("noop"), .input_doc = b->input, .input = json_root(b->input)};
+	struct turn_spec spec = {.calls = &call, .count = 1, .done = over, .arg = b};
+	struct turn *turn;
+	struct err e;
+	if (gateway_submit(&b->hf->gw, b->sessions[b->to_start % SESSIONS], &spec, &turn, &e) < 0) {
+		fprintf(stderr, "bench: %s\n", err_text(&e));
+		exit(1);
+	}
+}
+
+static double
+run(struct bench *b, size_t calls, size_t together)
+{
+	b->to_start = calls;
+	b->finished = 0;
+	uint64_t start = clock_mono_us();
+	for (size_t i = 0; i < together; i++)
+		one_more(b);
+	loop_run(b->hf->loop);
+	return (double)(clock_mono_us() - start) / 1e6;
+}
+
+static void
+open_bench(struct bench *b, const char *dir)
+{
+	struct err e;
+	char id[40], state[64];
+
+	snprintf(state, sizeof(state), "%s/state", dir);
+	if (hf_open(&(struct hf_options){.state = state, .no_builtins = true}, &b->hf) < 0) {
+		fprintf(stderr, "bench: %s\n", hf_error(NULL));
+		exit(1);
+	}
+	if (builtin_register(b->hf->builtins, b->hf->catalog, str_of(card), &noop, b, &e) < 0 ||
+	    json_parse(S("{\"path\":\"README.md\",\"limit\":10}"), &json_door, &b->input, &e) < 0) {
+		fprintf(stderr, "bench: %s\n", err_text(&e));
+		exit(1);
+	}
+	for (size_t i = 0; i < SESSIONS; i++) {
+		if (hf_session_open(b->hf, dir, false, id) < 0) {
+			fprintf(stderr, "bench: %s\n", hf_error(b->hf));
+			exit(1);
+		}
+		b->sessions[i] = session_find(b->hf->sessions, str_of(id));
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	struct bench b = {0};
+	char dir[] = "/tmp/holdfast-bench-XXXXXX", command[64];
+	size_t quiet = argc == 3 && strcmp(argv[1], "--calls") == 0 ? strtoul(argv[2], NULL, 10) : 0;
+
+	log_set_level(LOG_ERROR);
+	if (!mkdtemp(dir))
+		return 1;
+	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+	open_bench(&b, dir);
+	if (quiet) {
+		run(&b, quiet, 1);
+	} else {
+		run(&b, 2000, 1); /* warm */
+		double one = run(&b, 20000, 1), many = run(&b, 50000, 64);
+		printf("calls: %.0f calls/s one after the other, %.0f calls/s 64 together, %.1f us and %.1f us each\n",
+		       20000 / one, 50000 / many, one * 1e6 / 20000, many * 1e6 / 50000);
+	}
+	json_doc_unref(b.input);
+	hf_close(b.hf);
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command) == 0 ? 0 : 1;
+}

@@ -1,0 +1,148 @@
+/* call.c - making a call, moving it between places, handing its result to the turn. */
+
+#include "call/stage.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "json/write.h"
+
+#define P(name) (1u << PLACE_##name)
+static const struct {
+	const char *word;
+	unsigned next;
+} places[] = {
+#define PLACE(name, word, next, sentence) {word, next},
+#include "../../tbl/places.def"
+#undef PLACE
+};
+#undef P
+
+const char *
+place_name(enum place p)
+{
+	return places[p].word;
+}
+
+void
+call_move(struct call *c, enum place to)
+{
+	if (c->place == to)
+		return;
+	CHECK(places[c->place].next & 1u << to);
+	list_remove(&c->in_place);
+	c->place = to;
+	list_push(&c->gw->at[to], &c->in_place);
+}
+
+int
+call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_spec *spec, struct call **ret,
+         struct err *e)
+{
+	struct arena *arena = arena_new(LIMIT_CALL_ARENA);
+	struct call *c = arena ? ARENA_NEW(arena, struct call) : NULL;
+	int code;
+
+	if (!c) {
+		arena_free(arena);
+		return err_plain(e, E_NOMEM);
+	}
+	*c = (struct call){.gw = gw, .arena = arena, .id = id_new("call_"), .turn = turn, .index = index, .stage = -1};
+	c->tool_use_id = arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
+	c->tool_name = arena_str(arena, spec->tool);
+	if (!c->tool_use_id.ptr || !c->tool_name.ptr || turn_expect(turn, index, c->id, c->tool_use_id, c->tool_name) < 0) {
+		arena_free(arena);
+		return err_plain(e, E_NOMEM);
+	}
+	if ((code = map_put(&gw->calls, id_str(&c->id), c)) < 0) {
+		arena_free(arena);
+		return err_set(e, code, "the gateway has too many calls already");
+	}
+	c->session = session_ref(turn->session);
+	c->input_doc = spec->input_doc ? json_doc_ref(spec->input_doc) : NULL;
+	c->input = spec->input;
+	if (!spec->input)
+		c->err = spec->input_error ? *spec->input_error : ERR_NONE;
+	list_push(&gw->at[PLACE_MOVING], &c->in_place);
+	*ret = c;
+	return 0;
+}
+
+void
+call_free(struct call *c)
+{
+	defer_cancel(&c->waking);
+	map_remove(&c->gw->calls, id_str(&c->id));
+	list_remove(&c->in_place);
+	output_done(&c->out);
+	json_doc_unref(c->input_doc);
+	tool_unref(c->tool);
+	session_unref(c->session);
+	arena_free(c->arena);
+}
+
+/* Before what the tool gave, if it gave anything: what went wrong. */
+static void
+render_error(struct call *c, struct buf *content)
+{
+	struct jw w = jw(content);
+
+	jw_object(&w);
+	jw_member_z(&w, "type", "text");
+	jw_member_z(&w, "text", err_text(&c->err));
+	jw_end(&w);
+	if (c->out.content.len) {
+		buf_addc(content, ',');
+		buf_add(content, buf_str(&c->out.content));
+	}
+}
+
+
+
+/* The last thing a call does. The turn may end here, and with it whoever waited. */
+void
+call__finish(struct call *c)
+{
+	struct gateway *gw = c->gw;
+	struct turn *turn = c->turn;
+	size_t index = c->index;
+	bool failed = c->err.code < 0;
+	struct buf content = BUF_INIT(LIMIT_RESULT_BYTES + 4 * KIB);
+	struct buf modified = buf_take(&c->out.modified);
+
+	if (failed)
+		render_error(c, &content);
+	else
+		content = buf_take(&c->out.content);
+	const char *class = failed ? err_class_name(err_row(c->err.code)->class) : NULL;
+	bool is_error = failed || !c->out.success;
+	int64_t latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000;
+	struct session *s = session_ref(c->session);
+
+	call_free(c);
+	turn_settle(turn, index, is_error, class, &content, &modified, latency_ms);
+	session_unref(s);
+	if (gw->stopping && gw->calls.len == 0 && gw->idle)
+		defer(gw->loop, &gw->idle_soon, gw->idle, gw->idle_arg);
+}
+
+struct jw *
+call_event(struct call *c, enum event_type type, const char *parent)
+{
+	return call_event_by(c, type, parent, NULL);
+}
+
+struct jw *
+call_event_by(struct call *c, enum event_type type, const char *parent, const char *actor)
+{
+	struct jw *w = bus_begin(c->gw->bus, &(struct event_draft){
+	                                         .type = type,
+	                                         .session = id_str(&c->session->id),
+	                                         .turn = id_str(&c->turn->id),
+	                                         .parent = str_of(parent && parent[0] ? parent : c->turn->event),
+	                                     });
+	jw_member(w, "tool_use_id", c->tool_use_id);
+	jw_member(w, "tool_name", c->tool_name);
+	jw_member_z(w, "call_id", c->id.text);
+	return w;
+}

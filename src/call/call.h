@@ -1,0 +1,89 @@
+/*
+ * call.h - one call: who asked for what, how far it is, what came of it.
+ *
+ * A call lives in its own arena and is freed when its turn has the result. Members are
+ * grouped by the stage that writes them; later stages only read.
+ */
+
+#ifndef CALL_CALL_H
+#define CALL_CALL_H
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "call/gateway.h"
+#include "json/canon.h"
+#include "provider/provider.h"
+
+struct scope_check;
+
+struct call {
+	/* from the door */
+	struct gateway *gw;
+	struct arena *arena;
+	struct id id;
+	struct str tool_use_id;
+	struct str tool_name;
+	struct session *session; /* a reference */
+	struct turn *turn;
+	size_t index; /* in the turn */
+	struct json_doc *input_doc; /* a reference, or NULL */
+	const struct json *input; /* NULL: could not be read */
+
+	/* the driver's */
+	int stage; /* -1 before the first */
+	enum place place;
+	struct node in_place;
+	struct deferred waking;
+	bool cancelled;
+	struct err err; /* why it failed; code 0: it has not */
+
+	/* record */
+	int64_t opened_us; /* wall */
+	uint64_t opened_mono_us;
+
+	/* resolve */
+	struct tool *tool; /* a reference, to the end: the journal row names its effects */
+
+	/* args */
+	char input_hash[DIGEST_TEXT];
+	size_t input_bytes;
+	struct str input_summary; /* at most LIMIT_SUMMARY_CHARS */
+	struct str invalid; /* validation errors, a line each; {NULL,0} when it fitted */
+
+	/* scope */
+	struct scope_check *check;
+
+	/* policy */
+	enum policy_mode mode;
+	bool ask;
+	struct str rule;
+
+	/* confirm */
+	struct job *preview;
+	struct question *question;
+	char asked_event[ULID_LEN + 1];
+
+	/* slot */
+	struct slot slot;
+
+	/* dispatch */
+	struct job *job;
+	struct timer timer; /* the deadline; then how long a stopping tool is waited for */
+	int ending; /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
+	bool overdue; /* the tool ignored that for too long */
+	uint64_t called_mono_us; /* 0: never called */
+	char called_event[ULID_LEN + 1];
+	size_t streamed; /* bytes in tool.output_delta events so far */
+
+	/* result */
+	struct output out;
+};
+
+/* Makes a call that does not run yet. E_NOMEM, E_LIMIT. */
+int call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_spec *spec, struct call **ret,
+             struct err *e);
+void call_start(struct call *c); /* soon */
+void call_cancel(struct call *c);
+void call_free(struct call *c); /* for one that was never started, or is over */
+
+#endif

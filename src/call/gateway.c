@@ -1,0 +1,213 @@
+/* gateway.c - taking in messages, cancelling, and telling how things stand. */
+
+#include "call/gateway.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "call/stage.h"
+
+void
+gateway_init(struct gateway *gw)
+{
+	for (size_t i = 0; i < PLACE__COUNT; i++)
+		list_init(&gw->at[i]);
+	map_init(&gw->calls, LIMIT_CALLS);
+	gw->count = (struct counters){0};
+	gw->watchers = 0;
+	gw->stopping = false;
+}
+
+void
+gateway_done(struct gateway *gw)
+{
+	CHECK(gw->calls.len == 0);
+	defer_cancel(&gw->idle_soon);
+	map_done(&gw->calls);
+}
+
+void
+gateway_stop(struct gateway *gw, void (*idle)(void *arg), void *arg)
+{
+	gw->stopping = true;
+	gw->idle = idle;
+	gw->idle_arg = arg;
+	size_t at = 0;
+	for (struct call *c; (c = map_each(&gw->calls, &at));)
+		call_cancel(c);
+	if (gw->calls.len == 0)
+		defer(gw->loop, &gw->idle_soon, idle, arg);
+}
+
+static int
+refuse_twins(const struct turn_spec *spec, struct err *e)
+{
+	for (size_t i = 0; i < spec->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (spec->calls[i].tool_use_id.ptr &&
+			    str_eq(spec->calls[i].tool_use_id, spec->calls[k].tool_use_id))
+				return err_set(e, E_BAD_REQUEST, "the id '%.*s' stands twice in this message",
+				               STR_ARG(str_utf8_upto(spec->calls[i].tool_use_id, 100)));
+	return 0;
+}
+
+static int
+may_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, struct err *e)
+{
+	if (gw->stopping)
+		return err_plain(e, E_STOPPING);
+	if (s->ended)
+		return err_plain(e, E_SESSION_ENDED);
+	if (spec->count == 0)
+		return err_set(e, E_BAD_REQUEST, "this message holds no call");
+	if (spec->count > LIMIT_CALLS_PER_TURN)
+		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu", LIMIT_CALLS_PER_TURN,
+		               spec->count);
+	return refuse_twins(spec, e);
+}
+
+int
+gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, struct turn **ret,
+               struct err *e)
+{
+	struct call *calls[LIMIT_CALLS_PER_TURN];
+	struct turn *turn;
+	size_t made = 0;
+	int code;
+
+	if ((code = may_submit(gw, s, spec, e)) < 0)
+		return code;
+	if ((code = turn_open(s, spec->count, spec->shape, spec->attended, &turn, e)) < 0)
+		return code;
+	for (; made < spec->count; made++)
+		if ((code = call_new(gw, turn, made, &spec->calls[made], &calls[made], e)) < 0)
+			goto undo;
+	turn->done = spec->done;
+	turn->arg = spec->arg;
+	turn_begin(turn);
+	for (size_t i = 0; i < made; i++)
+		call_start(calls[i]);
+	*ret = turn;
+	return 0;
+undo:
+	while (made > 0)
+		call_free(calls[--made]);
+	turn_discard(turn);
+	return code;
+}
+
+int
+gateway_cancel_call(struct gateway *gw, struct str id)
+{
+	struct call *c = map_find(&gw->calls, id);
+
+	if (!c)
+		return E_NO_CALL;
+	call_cancel(c);
+	return 0;
+}
+
+/* One walk serves turn and session: the unused one is NULL. */
+static size_t
+cancel_matching(struct gateway *gw, const struct session *s, const struct turn *t)
+{
+	size_t n = 0, at = 0;
+
+	for (struct call *c; (c = map_each(&gw->calls, &at));) {
+		if ((s && c->session != s) || (t && c->turn != t))
+			continue;
+		c->turn->cancelling = true;
+		call_cancel(c);
+		n++;
+	}
+	return n;
+}
+
+size_t
+gateway_cancel_turn(struct gateway *gw, struct turn *t)
+{
+	return cancel_matching(gw, NULL, t);
+}
+
+size_t
+gateway_cancel_session(struct gateway *gw, struct session *s)
+{
+	return cancel_matching(gw, s, NULL);
+}
+
+void
+gateway_end_session(struct gateway *gw, struct session *s)
+{
+	gateway_cancel_session(gw, s);
+	grants_end_session(gw->grants, id_str(&s->id));
+	session_end(s);
+}
+
+void
+gateway_watch(struct gateway *gw, bool begins)
+{
+	CHECK(begins || gw->watchers > 0);
+	gw->watchers += begins ? 1u : -1u;
+}
+
+bool
+tool_visible(const struct tool *t, const struct session *s)
+{
+	return !(t->memory && s->kind == SESSION_WORKER);
+}
+
+void
+gateway_write_status(struct jw *w, const struct gateway *gw)
+{
+	jw_object(w);
+	jw_member_int(w, "tools", (int64_t)catalog_count(gw->catalog));
+	jw_member_int(w, "sessions", (int64_t)sessions_count(gw->sessions));
+	jw_member_int(w, "questions", (int64_t)questions_count(gw->questions));
+	jw_member_int(w, "watchers", gw->watchers);
+	jw_key(w, "calls");
+	jw_object(w);
+	for (size_t i = 0; i < PLACE_OVER; i++)
+		jw_member_int(w, place_name((enum place)i), (int64_t)gw->at[i].len);
+	jw_end(w);
+	jw_key(w, "totals");
+	jw_object(w);
+	jw_member_int(w, "calls", (int64_t)gw->count.calls);
+	jw_member_int(w, "completed", (int64_t)gw->count.completed);
+	jw_member_int(w, "failed", (int64_t)gw->count.failed);
+	jw_member_int(w, "asked", (int64_t)gw->count.asked);
+	jw_member_int(w, "abandoned", (int64_t)gw->count.abandoned);
+	jw_end(w);
+	jw_end(w);
+}
+
+static void
+write_live_call(struct jw *w, const struct call *c)
+{
+	char when[CLOCK_TEXT];
+
+	clock_text(c->opened_us, when);
+	jw_object(w);
+	jw_member_z(w, "call_id", c->id.text);
+	jw_member(w, "tool_use_id", c->tool_use_id);
+	jw_member_z(w, "session_id", c->session->id.text);
+	jw_member_z(w, "turn_id", c->turn->id.text);
+	jw_member(w, "tool_name", c->tool_name);
+	jw_member_z(w, "state", place_name(c->place));
+	jw_member(w, "input_summary", c->input_summary);
+	jw_member_z(w, "opened_at", when);
+	jw_end(w);
+}
+
+void
+gateway_write_live(struct jw *w, const struct gateway *gw, struct str session)
+{
+	jw_array(w);
+	for (size_t i = 0; i < PLACE_OVER; i++)
+		LIST_EACH (&gw->at[i], at) {
+			const struct call *c = CONTAINER_OF(at, struct call, in_place);
+			if (!session.ptr || str_eq(id_str(&c->session->id), session))
+				write_live_call(w, c);
+		}
+	jw_end(w);
+}

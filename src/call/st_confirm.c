@@ -1,0 +1,209 @@
+/*
+ * st_confirm.c - rest until a person has answered, or the question expires.
+ *
+ * First the tool says what it would do (a preview job: no effect), so that the question can show it.
+ * A call whose preview fails is never asked about: it could not run.
+ */
+
+#include "base/clock.h"
+#include "call/stage.h"
+
+static void
+previewed(struct job *j, void *owner)
+{
+	(void)j;
+	call_wake(owner);
+}
+
+static struct job_context
+context_of(struct call *c)
+{
+	return (struct job_context){
+	    .session = id_str(&c->session->id),
+	    .turn = id_str(&c->turn->id),
+	    .tool_use_id = c->tool_use_id,
+	    .workspace = c->session->workspace,
+	};
+}
+
+enum verdict
+confirm_enter(struct call *c)
+{
+	struct err e;
+
+	if (!c->ask)
+		return NEXT;
+	if (!c->turn->attended && c->gw->watchers == 0)
+		return call_fail(c, E_CONFIRM_TIMEOUT,
+		                 "%.*s needs a yes (%.*s), and nobody can be asked: there is no terminal and nobody "
+		                 "watches this gateway",
+		                 STR_ARG(c->tool->name), STR_ARG(c->rule));
+	struct job_spec spec = {
+	    .kind = JOB_PREVIEW,
+	    .tool = c->tool,
+	    .input_doc = c->input_doc,
+	    .input = c->input,
+	    .context = context_of(c),
+	    .report = previewed,
+	    .owner = c,
+	};
+	if (job_start(c->gw->loop, &spec, &c->preview, &e) < 0)
+		return call_fail_with(c, &e);
+	call_move(c, PLACE_ASKING);
+	return WAIT;
+}
+
+static void
+answered(struct question *q, void *arg)
+{
+	(void)q;
+	call_wake(arg);
+}
+
+static void
+announce_requested(struct call *c, const struct question_text *t)
+{
+	char expires[CLOCK_TEXT];
+	struct jw *w = call_event(c, EVENT_TOOL_CONFIRMATION_REQUESTED, NULL);
+
+	clock_text(question_expires_us(c->question), expires);
+	jw_member_z(w, "side_effects", t->side_effects);
+	jw_member_z(w, "confirmation_request_id", question_id(c->question));
+	jw_member(w, "input_summary", t->summary);
+	jw_key(w, "projected_modifications");
+	if (t->modifications.ptr)
+		jw_raw(w, t->modifications);
+	else
+		jw_null(w);
+	jw_member(w, "command_summary", t->command);
+	jw_member(w, "diff", t->diff);
+	jw_member(w, "remembered_prefix", t->prefix);
+	jw_member(w, "rule", t->rule);
+	jw_member_z(w, "expires_at", expires);
+	bus_end(c->gw->bus, c->asked_event);
+}
+
+/* An empty buffer is "none" in what people and programs read. */
+static struct str
+or_none(const struct buf *b)
+{
+	return b->len ? buf_str(b) : (struct str){NULL, 0};
+}
+
+static enum verdict
+ask(struct call *c)
+{
+	const struct output *would = &c->preview->out;
+	struct buf input = BUF_INIT(LIMIT_JSON_BYTES * 2), paths = BUF_INIT(LIMIT_RESULT_BYTES);
+	struct jw w = jw(&input);
+	struct str prefix = {NULL, 0};
+	struct err e;
+
+	jw_value(&w, c->input);
+	if (would->modified.len)
+		buf_addf(&paths, "[%.*s]", STR_ARG(buf_str(&would->modified)));
+	if (would->command.len)
+		grant_prefix(buf_str(&would->command), &prefix);
+	struct question_text text = {
+	    .session = id_str(&c->session->id),
+	    .turn = id_str(&c->turn->id),
+	    .call = id_str(&c->id),
+	    .tool_use_id = c->tool_use_id,
+	    .tool = c->tool->name,
+	    .side_effects = capability_name(c->tool->capability),
+	    .workspace = str_of(workspace_path(c->session->workspace)),
+	    .summary = c->input_summary,
+	    .modifications = or_none(&paths),
+	    .command = or_none(&would->command),
+	    .prefix = prefix,
+	    .diff = or_none(&would->diff),
+	    .input = buf_str(&input),
+	    .input_hash = str_of(c->input_hash),
+	    .rule = c->rule,
+	};
+	int code = buf_failed(&input) || buf_failed(&paths)
+	               ? err_plain(&e, E_NOMEM)
+	               : question_open(c->gw->questions, &text, policy_confirm_ms(c->gw->policy), answered, c,
+	                               &c->question, &e);
+	if (code == 0) {
+		c->gw->count.asked++;
+		announce_requested(c, &text);
+	}
+	buf_done(&input);
+	buf_done(&paths);
+	return code < 0 ? call_fail_with(c, &e) : WAIT;
+}
+
+static void
+announce_resolved(struct call *c)
+{
+	static const char *const decisions[] = {
+	    [Q_ALLOWED] = "allow", [Q_DENIED] = "deny", [Q_EXPIRED] = "timeout"};
+	enum question_state state = question_state(c->question);
+	struct jw *w = call_event(c, EVENT_TOOL_CONFIRMATION_RESOLVED, c->asked_event);
+
+	jw_member_z(w, "confirmation_request_id", question_id(c->question));
+	jw_member_z(w, "decision", decisions[state]);
+	jw_member_z(w, "scope", state == Q_EXPIRED ? NULL : grant_scope_name(question_scope(c->question)));
+	jw_member_z(w, "by", question_by(c->question));
+	bus_end(c->gw->bus, NULL);
+}
+
+/* prompt_once: a plain yes holds for the rest of the session. */
+static void
+remember_once(struct call *c)
+{
+	struct grant_ask ask = call__grant_ask(c);
+
+	if (c->mode == MODE_PROMPT_ONCE && question_scope(c->question) == SCOPE_ONCE)
+		grant_add(c->gw->grants, &ask, SCOPE_SESSION, true, (struct str){NULL, 0},
+		          str_of(question_by(c->question)), NULL, NULL);
+}
+
+static enum verdict
+settle(struct call *c)
+{
+	switch (question_state(c->question)) {
+	case Q_OPEN: return WAIT; /* woken for nothing */
+	case Q_ALLOWED:
+		announce_resolved(c);
+		remember_once(c);
+		c->rule = str_of(arena_printf(c->arena, "allowed by %s", question_by(c->question)));
+		call_move(c, PLACE_MOVING);
+		return NEXT;
+	case Q_DENIED:
+		announce_resolved(c);
+		c->rule = str_of(arena_printf(c->arena, "denied by %s", question_by(c->question)));
+		return call_fail(c, E_USER_DENIED, "User denied this operation.");
+	case Q_EXPIRED:
+		announce_resolved(c);
+		return call_fail(c, E_CONFIRM_TIMEOUT, "nobody answered within %u seconds",
+		                 policy_confirm_ms(c->gw->policy) / 1000);
+	case Q_WITHDRAWN: break; /* only by us */
+	}
+	BUG("question in no state");
+}
+
+enum verdict
+confirm_wake(struct call *c)
+{
+	enum verdict v = WAIT;
+
+	if (c->cancelled)
+		v = call_fail(c, E_CANCELLED, "the call was cancelled");
+	else if (c->question)
+		v = settle(c);
+	else if (c->preview->reported)
+		v = c->preview->out.err.code < 0 ? call_fail_with(c, &c->preview->out.err) : ask(c);
+	if (v == FAIL)
+		call_move(c, PLACE_MOVING);
+	return v;
+}
+
+/* Also reached when the agent hangs up: the question must not outlive the call. */
+void
+confirm_leave(struct call *c)
+{
+	job_free(&c->preview);
+	question_withdraw(c->gw->questions, &c->question);
+}

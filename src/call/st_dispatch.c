@@ -1,0 +1,179 @@
+/*
+ * st_dispatch.c - the job goes to its provider under a deadline.
+ *
+ * A job that is told to stop (cancel, deadline) still reports, with what it had so far. One that
+ * does not within LIMIT_ABANDON_MS is left behind: the call ends, the job frees itself when it
+ * reports after all.
+ */
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "call/stage.h"
+
+static void
+reported(struct job *j, void *owner)
+{
+	(void)j;
+	call_wake(owner);
+}
+
+static void
+announce_delta(struct call *c, struct str bytes, bool is_stderr)
+{
+	struct jw *w = call_event(c, EVENT_TOOL_OUTPUT_DELTA, c->called_event);
+
+	jw_member_z(w, "stream", is_stderr ? "stderr" : "stdout");
+	jw_member(w, "text", bytes);
+	bus_end(c->gw->bus, NULL);
+}
+
+static void
+streamed(struct job *j, struct str bytes, bool is_stderr, void *owner)
+{
+	struct call *c = owner;
+
+	(void)j;
+	if (c->streamed + bytes.len > LIMIT_SHELL_DELTAS_BYTES)
+		return;
+	c->streamed += bytes.len;
+	for (size_t at = 0; at < bytes.len; at += LIMIT_SHELL_DELTA)
+		announce_delta(c, str_upto(str_from(bytes, at), LIMIT_SHELL_DELTA), is_stderr);
+}
+
+static void
+announce_called(struct call *c)
+{
+	struct jw *w = call_event(c, EVENT_TOOL_CALLED, c->asked_event);
+
+	jw_member_z(w, "input_hash", c->input_hash);
+	jw_member_int(w, "input_size_bytes", (int64_t)c->input_bytes);
+	jw_member_z(w, "side_effects", capability_name(c->tool->capability));
+	bus_end(c->gw->bus, c->called_event);
+}
+
+static void
+overdue(void *arg)
+{
+	struct call *c = arg;
+
+	c->overdue = true;
+	call_wake(c);
+}
+
+static void
+tell_to_stop(struct call *c, int why)
+{
+	if (c->ending)
+		return;
+	c->ending = why;
+	call_move(c, PLACE_ENDING);
+	timer_start(c->gw->loop, &c->timer, LIMIT_ABANDON_MS, overdue, c);
+	job_cancel(c->job);
+}
+
+static void
+deadline(void *arg)
+{
+	tell_to_stop(arg, E_TIMEOUT);
+}
+
+/* Nothing that changes the world begins while the journal cannot say so. */
+static int
+claim(struct call *c, struct err *e)
+{
+	int code;
+
+	if (c->tool->capability <= CAP_READ || !c->gw->store)
+		return 0;
+	if ((code = store_health(c->gw->store, e)) < 0)
+		return code;
+	return journal_put(c, "running") < 0 ? err_plain(e, E_STORE) : 0;
+}
+
+enum verdict
+dispatch_enter(struct call *c)
+{
+	struct job_spec spec = {
+	    .kind = JOB_RUN,
+	    .tool = c->tool,
+	    .input_doc = c->input_doc,
+	    .input = c->input,
+	    .context = {.session = id_str(&c->session->id),
+	                .turn = id_str(&c->turn->id),
+	                .tool_use_id = c->tool_use_id,
+	                .workspace = c->session->workspace},
+	    .report = reported,
+	    .stream = streamed,
+	    .owner = c,
+	};
+	struct err e;
+
+	if (claim(c, &e) < 0)
+		return call_fail_with(c, &e);
+	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
+		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call", c->id.text, "tool",
+		         c->tool_name.ptr, NULL);
+	if (timer_start(c->gw->loop, &c->timer, c->tool->timeout_ms, deadline, c) < 0 ||
+	    job_start(c->gw->loop, &spec, &c->job, &e) < 0)
+		return call_fail(c, E_NOMEM, "out of memory");
+	c->called_mono_us = clock_mono_us();
+	announce_called(c);
+	call_move(c, PLACE_RUNNING);
+	return WAIT;
+}
+
+/* What the tool gave back decides, but a call that ran out of time has, whatever came later. */
+static enum verdict
+judge(struct call *c)
+{
+	c->out = output_take(&c->job->out);
+	if (c->ending == E_TIMEOUT)
+		return call_fail(c, E_TIMEOUT, "%.*s did not finish within %u seconds", STR_ARG(c->tool->name),
+		                 c->tool->timeout_ms / 1000);
+	if (c->ending == E_CANCELLED && c->out.err.code < 0)
+		return call_fail(c, E_CANCELLED, "the call was cancelled");
+	if (c->out.err.code < 0)
+		return call_fail_with(c, &c->out.err);
+	/* Cancelled too late: it is done, and saying otherwise would be a lie. */
+	return NEXT;
+}
+
+static enum verdict
+abandon(struct call *c)
+{
+	int seconds = LIMIT_ABANDON_MS / 1000;
+
+	log_line(LOG_WARN, "a tool ignored the order to stop and was left behind", "call", c->id.text, "tool",
+	         c->tool_name.ptr, NULL);
+	c->gw->count.abandoned++;
+	if (c->ending == E_TIMEOUT)
+		return call_fail(c, E_TIMEOUT, "%.*s did not finish in time, nor stop within %d seconds of being told to",
+		                 STR_ARG(c->tool->name), seconds);
+	return call_fail(c, E_CANCELLED, "the call was cancelled, but %.*s did not stop within %d seconds",
+	                 STR_ARG(c->tool->name), seconds);
+}
+
+enum verdict
+dispatch_wake(struct call *c)
+{
+	enum verdict v;
+
+	if (c->job->reported)
+		v = judge(c);
+	else if (c->overdue)
+		v = abandon(c);
+	else {
+		if (c->cancelled)
+			tell_to_stop(c, E_CANCELLED);
+		return WAIT;
+	}
+	call_move(c, PLACE_MOVING);
+	return v;
+}
+
+void
+dispatch_leave(struct call *c)
+{
+	timer_stop(c->gw->loop, &c->timer);
+	job_free(&c->job);
+}

@@ -1,0 +1,48 @@
+/* st_policy.c - allow, ask or deny, and which rule decided. */
+
+#include "call/stage.h"
+
+/* The value of the tool's command argument, or {NULL,0}. */
+static struct str
+command_of(const struct call *c)
+{
+	if (!c->tool->command_argument.ptr)
+		return (struct str){NULL, 0};
+	return json_str(json_get(c->input, c->tool->command_argument));
+}
+
+struct grant_ask
+call__grant_ask(const struct call *c)
+{
+	return (struct grant_ask){
+	    .session = id_str(&c->session->id),
+	    .workspace = str_of(workspace_path(c->session->workspace)),
+	    .tool = c->tool->name,
+	    .command = command_of(c),
+	};
+}
+
+enum verdict
+policy_enter(struct call *c)
+{
+	struct ruling ruling = policy_decide(c->gw->policy, c->tool->name, c->tool->capability,
+	                                     workspace_path(c->session->workspace));
+	struct str remembered;
+
+	c->mode = ruling.mode;
+	c->rule = arena_str(c->arena, ruling.rule);
+	if (c->mode == MODE_AUTO)
+		return NEXT;
+	if (c->mode == MODE_DENY)
+		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)", STR_ARG(c->rule));
+
+	struct grant_ask ask = call__grant_ask(c);
+	switch (grant_find(c->gw->grants, &ask, &remembered)) {
+	case GRANT_NONE: c->ask = true; return NEXT;
+	case GRANT_ALLOW: c->rule = arena_str(c->arena, remembered); return NEXT;
+	case GRANT_DENY:
+		c->rule = arena_str(c->arena, remembered);
+		return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).", STR_ARG(c->rule));
+	}
+	BUG("a remembered answer is neither");
+}

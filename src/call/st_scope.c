@@ -1,0 +1,115 @@
+/*
+ * st_scope.c - every path argument lies inside the workspace.
+ *
+ * This is the early and friendly check, before a person is asked. The file operations decide for
+ * themselves again in the moment they open. Resolving names can block on a slow disk, so it runs on
+ * a worker; the check owns references to all it uses, because the call may be cancelled meanwhile.
+ */
+
+#include <stdlib.h>
+
+#include "call/stage.h"
+
+struct scope_check {
+	struct call *call; /* NULL once the call has left */
+	struct workspace *workspace;
+	struct tool *tool;
+	struct json_doc *doc;
+	const struct json *input;
+	struct work work;
+	bool finished;
+	struct err err;
+};
+
+static int
+check_value(struct scope_check *k, const struct json *v)
+{
+	int code = 0;
+
+	if (json_is(v, JSON_STRING))
+		return workspace_check(k->workspace, json_str(v), &k->err);
+	for (struct json_iter it = json_iter(v); code == 0 && json_next(&it);)
+		if (json_is(it.value, JSON_STRING))
+			code = workspace_check(k->workspace, json_str(it.value), &k->err);
+	return code;
+}
+
+static void
+check_paths(void *arg)
+{
+	struct scope_check *k = arg;
+
+	for (struct json_iter it = json_iter(k->tool->path_arguments); json_next(&it);)
+		if (check_value(k, json_get(k->input, json_str(it.value))) < 0)
+			return;
+}
+
+static void
+check_free(struct scope_check *k)
+{
+	workspace_unref(k->workspace);
+	tool_unref(k->tool);
+	json_doc_unref(k->doc);
+	free(k);
+}
+
+static void
+checked(void *arg)
+{
+	struct scope_check *k = arg;
+
+	k->finished = true;
+	if (k->call)
+		call_wake(k->call);
+	else
+		check_free(k);
+}
+
+enum verdict
+scope_enter(struct call *c)
+{
+	if (json_len(c->tool->path_arguments) == 0)
+		return NEXT;
+	struct scope_check *k = calloc(1, sizeof(*k));
+	if (!k)
+		return call_fail(c, E_NOMEM, "out of memory");
+	*k = (struct scope_check){
+	    .call = c,
+	    .workspace = workspace_ref(c->session->workspace),
+	    .tool = tool_ref(c->tool),
+	    .doc = json_doc_ref(c->input_doc),
+	    .input = c->input,
+	};
+	if (work_start(c->gw->loop, &k->work, check_paths, checked, k) < 0) {
+		check_free(k);
+		return call_fail(c, E_SYSTEM, "the system refused an operation");
+	}
+	c->check = k;
+	call_move(c, PLACE_CHECKING);
+	return WAIT;
+}
+
+enum verdict
+scope_wake(struct call *c)
+{
+	if (c->cancelled) {
+		call_move(c, PLACE_MOVING);
+		return call_fail(c, E_CANCELLED, "the call was cancelled");
+	}
+	if (!c->check->finished)
+		return WAIT;
+	call_move(c, PLACE_MOVING);
+	return c->check->err.code < 0 ? call_fail_with(c, &c->check->err) : NEXT;
+}
+
+void
+scope_leave(struct call *c)
+{
+	struct scope_check *k = c->check;
+
+	c->check = NULL;
+	if (k && k->finished)
+		check_free(k);
+	else if (k)
+		k->call = NULL;
+}

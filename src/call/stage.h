@@ -1,0 +1,69 @@
+/*
+ * stage.h - what a stage is, and what it may do to a call. For src/call only.
+ *
+ * enter runs once on the way in; wake each time something the stage waits for may have
+ * happened; leave once on the way out, in reverse order, always: on success, failure, denial
+ * and cancel alike. What must always happen hangs on leave.
+ */
+
+#ifndef CALL_STAGE_H
+#define CALL_STAGE_H
+
+#include "call/call.h"
+
+enum verdict {
+	NEXT, /* go on */
+	WAIT, /* call_wake comes later */
+	DONE, /* the result is here, go back up */
+	FAIL, /* c->err is set, go back up */
+};
+
+struct stage {
+	const char *name;
+	const char *sentence;
+	enum verdict (*enter)(struct call *c);
+	enum verdict (*wake)(struct call *c); /* NULL: never waits */
+	void (*leave)(struct call *c); /* NULL: nothing to do */
+};
+
+extern const struct stage call_stages[];
+extern const size_t call_stage_count;
+
+enum verdict call_fail(struct call *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* With the error somebody else wrote. */
+enum verdict call_fail_with(struct call *c, const struct err *e);
+
+/* Rest in a place; the only way to move. */
+void call_move(struct call *c, enum place to);
+
+/* Something happened: the stage will be woken, soon and once for many. */
+void call_wake(struct call *c);
+
+/* Events of this call. parent NULL: the turn's. */
+struct jw *call_event(struct call *c, enum event_type type, const char *parent);
+
+/* Over: the turn gets the result, the call is freed. */
+void call__finish(struct call *c);
+
+/* The row as it stands now. E_STORE, E_LIMIT, E_NOMEM: it could not be taken. */
+int journal_put(struct call *c, const char *state);
+
+struct grant_ask call__grant_ask(const struct call *c);
+
+#define NO NULL
+#define STAGE(name, sentence, wake, leave)                                                          \
+	enum verdict name##_enter(struct call *c);
+#include "../../tbl/stages.def"
+#undef STAGE
+void record_leave(struct call *c);
+enum verdict admit_wake(struct call *c);
+enum verdict scope_wake(struct call *c);
+void scope_leave(struct call *c);
+enum verdict confirm_wake(struct call *c);
+void confirm_leave(struct call *c);
+enum verdict slot_wake(struct call *c);
+void slot_leave(struct call *c);
+enum verdict dispatch_wake(struct call *c);
+void dispatch_leave(struct call *c);
+
+#endif

@@ -1,0 +1,106 @@
+/* config.c - reading the configuration file. */
+
+#include "daemon/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/paths.h"
+
+static const char *const keys[] = {
+#define KEY(name, sentence) #name,
+#include "../../tbl/config.def"
+#undef KEY
+};
+
+/* Returns 1 when there is no such file. */
+static int
+read_file(const char *path, struct buf *out, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = 1;
+
+	if (fd < 0 && errno == ENOENT)
+		return 1;
+	if (fd < 0)
+		return err_set(e, E_CONFIG, "%s: %s", path, strerror(errno));
+	while (n > 0) {
+		char *room = buf_room(out, 4096);
+		n = room ? read(fd, room, 4096) : -1;
+		out->len += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (buf_failed(out))
+		return err_set(e, E_CONFIG, "%s: larger than %zu bytes", path, LIMIT_CONFIG_BYTES);
+	if (n < 0)
+		return err_set(e, E_CONFIG, "%s: cannot be read", path);
+	return 0;
+}
+
+static bool
+known(struct str key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (str_is(key, keys[i]))
+			return true;
+	return false;
+}
+
+static int
+apply(const struct yaml *y, struct config *ret, struct err *e)
+{
+	const struct json *root = json_root(y->doc);
+
+	if (!json_is(root, JSON_NULL) && !json_is(root, JSON_OBJECT))
+		return err_set(e, E_CONFIG, "line %u: the file must be a mapping of settings", yaml_line(y, root));
+	for (struct json_iter it = json_iter(root); json_next(&it);)
+		if (!known(it.key))
+			return err_set(e, E_CONFIG, "line %u: %.*s: there is no such setting (known: %s)",
+			               yaml_line(y, it.value), STR_ARG(str_utf8_upto(it.key, 60)), keys[0]);
+	return policy_new(y, json_get(root, S("tool_confirmation")), getenv("HOME"), &ret->policy, e);
+}
+
+/* Put the file's name before what is wrong in it. */
+static int
+name_file(const char *path, int code, struct err *e)
+{
+	struct err inner = *e;
+
+	return err_set(e, code, "%s: %s", path, err_text(&inner));
+}
+
+int
+config_load(const char *path, struct config *ret, struct err *e)
+{
+	struct path standard;
+	struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
+	struct yaml y = {0};
+	int code;
+
+	if (!path && (code = path_config(&standard, e)) < 0)
+		return code;
+	const char *file = path ? path : standard.text;
+	code = read_file(file, &text, e);
+	if (code == 1 && path)
+		code = err_set(e, E_CONFIG, "%s: no such file", path);
+	if (code >= 0) {
+		code = yaml_parse(buf_str(&text), LIMIT_CONFIG_BYTES, &y, e);
+		if (code == 0)
+			code = apply(&y, ret, e);
+		if (code < 0)
+			code = name_file(file, E_CONFIG, e);
+	}
+	yaml_done(&y);
+	buf_done(&text);
+	return code;
+}
+
+void
+config_done(struct config *c)
+{
+	policy_free(c->policy);
+	c->policy = NULL;
+}

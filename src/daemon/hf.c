@@ -1,0 +1,186 @@
+/* hf.c - the life of a gateway behind the public header, and its doors. */
+
+#include "daemon/hf.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+
+#define STOP_GRACE_MS 2000
+
+static _Thread_local struct err open_error; /* of the last hf_open that failed */
+
+int
+hf__fail(struct hf *hf, const struct err *e)
+{
+	hf->err = *e;
+	return e->code;
+}
+
+const char *
+hf_error(const struct hf *hf)
+{
+	return err_text(hf ? &hf->err : &open_error);
+}
+
+/* The end, in order: calls, then doors, then the loop. */
+static void
+doors_closed(void *arg)
+{
+	struct hf *hf = arg;
+
+	hf->stopped = true;
+	loop_stop(hf->loop);
+}
+
+static void
+calls_over(void *arg)
+{
+	struct hf *hf = arg;
+
+	front_stop(hf->front, STOP_GRACE_MS, doors_closed, hf);
+}
+
+static void
+stop_on_loop(struct hf *hf)
+{
+	if (hf->stopping)
+		return;
+	hf->stopping = true;
+	gateway_stop(&hf->gw, calls_over, hf);
+}
+
+static void
+letters(void *arg)
+{
+	struct hf *hf = arg;
+	int fds[HF_WAITING_FDS];
+	struct err e;
+
+	pthread_mutex_lock(&hf->lock);
+	size_t count = hf->fd_count;
+	bool stop = hf->stop_asked;
+	memcpy(fds, hf->fds, sizeof(fds));
+	hf->fd_count = 0;
+	pthread_mutex_unlock(&hf->lock);
+
+	for (size_t i = 0; i < count; i++)
+		if (http_adopt(front_server(hf->front), fds[i], &e) < 0)
+			log_line(LOG_ERROR, "a connection was not taken", "error", err_text(&e), "inside", e.inside, NULL);
+	if (stop)
+		stop_on_loop(hf);
+}
+
+int
+hf_open(const struct hf_options *options, struct hf **ret)
+{
+	static const struct hf_options defaults;
+	struct hf *hf = calloc(1, sizeof(*hf));
+	int code;
+
+	*ret = NULL;
+	if (!hf)
+		return err_plain(&open_error, E_NOMEM);
+	pthread_mutex_init(&hf->lock, NULL);
+	list_init(&hf->tools);
+	list_init(&hf->subscribers);
+	code = hf__wire(hf, options ? options : &defaults);
+	if (code == 0)
+		code = mailbox_init(hf->loop, &hf->mailbox, letters, hf, &hf->err);
+	if (code < 0) {
+		open_error = hf->err;
+		hf->stopped = true;
+		hf_close(hf);
+		return code;
+	}
+	*ret = hf;
+	return 0;
+}
+
+int
+hf_run(struct hf *hf)
+{
+	loop_run(hf->loop);
+	return 0;
+}
+
+void
+hf_stop(struct hf *hf)
+{
+	pthread_mutex_lock(&hf->lock);
+	hf->stop_asked = true;
+	pthread_mutex_unlock(&hf->lock);
+	mailbox_post(&hf->mailbox);
+}
+
+void
+hf_close(struct hf *hf)
+{
+	if (!hf)
+		return;
+	if (!hf->stopped) {
+		stop_on_loop(hf);
+		while (!hf->stopped)
+			loop_run(hf->loop);
+	}
+	for (size_t i = 0; i < hf->fd_count; i++)
+		close(hf->fds[i]);
+	if (hf->mailbox.async)
+		mailbox_done(&hf->mailbox);
+	hf__unwire(hf);
+	pthread_mutex_destroy(&hf->lock);
+	free(hf);
+}
+
+int
+hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
+{
+	struct err e;
+	int code = http_listen_tcp(front_server(hf->front), host, port, ret_port, &e);
+
+	if (code == 0 && (code = front_allow_host(hf->front, host)) < 0)
+		err_plain(&e, code);
+	return code < 0 ? hf__fail(hf, &e) : 0;
+}
+
+int
+hf_listen_unix(struct hf *hf, const char *path)
+{
+	struct err e;
+	int code = http_listen_unix(front_server(hf->front), path, &e);
+
+	return code < 0 ? hf__fail(hf, &e) : 0;
+}
+
+int
+hf_require_token(struct hf *hf, const char *token)
+{
+	return front_set_token(hf->front, token);
+}
+
+int
+hf_connect(struct hf *hf, int *ret_fd)
+{
+	int pair[2], code = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return E_SYSTEM;
+	pthread_mutex_lock(&hf->lock);
+	if (hf->fd_count < HF_WAITING_FDS)
+		hf->fds[hf->fd_count++] = pair[1];
+	else
+		code = E_LIMIT;
+	pthread_mutex_unlock(&hf->lock);
+	if (code < 0) {
+		close(pair[0]);
+		close(pair[1]);
+		return code;
+	}
+	mailbox_post(&hf->mailbox);
+	*ret_fd = pair[0];
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* hf.h - what the files behind the public header share. For src/daemon only. */
+
+#ifndef DAEMON_HF_H
+#define DAEMON_HF_H
+
+#include <pthread.h>
+
+#include "call/gateway.h"
+#include "daemon/config.h"
+#include "front/front.h"
+#include "holdfast.h"
+#include "provider/builtin.h"
+
+#define HF_WAITING_FDS 64
+
+struct hf {
+	struct loop *loop;
+	struct config config;
+	struct store *store;
+	struct bus *bus;
+	struct grants *grants;
+	struct questions *questions;
+	struct catalog *catalog;
+	struct builtins *builtins;
+	struct sessions *sessions;
+	struct gateway gw;
+	struct front *front;
+	const char *shut[3]; /* our own directories, closed to every workspace */
+	char *state_dir;
+	char *config_dir;
+	struct list tools; /* struct hf_registered */
+	struct list subscribers;
+	struct err err;
+	bool gateway_ready;
+	bool stopping;
+	bool stopped;
+
+	/* from other threads, under the lock */
+	pthread_mutex_t lock;
+	struct mailbox mailbox;
+	int fds[HF_WAITING_FDS];
+	size_t fd_count;
+	bool stop_asked;
+};
+
+/* wire.c */
+int hf__wire(struct hf *hf, const struct hf_options *o);
+void hf__unwire(struct hf *hf);
+
+/* tools.c */
+void hf__forget_tools(struct hf *hf);
+
+/* calls.c */
+void hf__forget_subscribers(struct hf *hf);
+
+/* Remember the failure for hf_error, give the code back. */
+int hf__fail(struct hf *hf, const struct err *e);
+
+#endif

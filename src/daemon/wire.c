@@ -1,0 +1,129 @@
+/* wire.c - the only file that knows every part: what is made, in which order, and unmade in reverse. */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "daemon/hf.h"
+
+static int
+nomem(void *made, struct err *e)
+{
+	return made ? 0 : err_plain(e, E_NOMEM);
+}
+
+static int
+wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
+{
+	struct path config, state;
+	int code;
+
+	if ((code = path_config_dir(&config, e)) < 0)
+		return code;
+	if (!o->state && (code = path_state(&state, e)) < 0)
+		return code;
+	hf->config_dir = strdup(config.text);
+	hf->state_dir = strdup(o->state ? o->state : state.text);
+	if (!hf->config_dir || !hf->state_dir)
+		return err_plain(e, E_NOMEM);
+	if (!o->ephemeral && (code = path_make_dir(hf->state_dir, e)) < 0)
+		return code;
+	hf->shut[0] = hf->config_dir;
+	hf->shut[1] = hf->state_dir;
+	return 0;
+}
+
+static int
+wire_store(struct hf *hf, const struct hf_options *o, struct err *e)
+{
+	struct path file;
+
+	if (o->ephemeral)
+		return store_open(hf->loop, NULL, &hf->store, e);
+	int n = snprintf(file.text, sizeof(file.text), "%s/holdfast.db", hf->state_dir);
+	if (n < 0 || (size_t)n >= sizeof(file.text))
+		return err_set(e, E_CONFIG, "the state directory's path is too long");
+	return store_open(hf->loop, file.text, &hf->store, e);
+}
+
+static int
+wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
+{
+	int code;
+
+	if ((code = nomem(hf->catalog = catalog_new(LIMIT_TOOLS), e)) < 0 ||
+	    (code = nomem(hf->builtins = builtins_new(hf->loop), e)) < 0)
+		return code;
+	return o->no_builtins ? 0 : builtin_register_all(hf->builtins, hf->catalog, e);
+}
+
+static void
+stop_asked(void *arg)
+{
+	hf_stop(arg);
+}
+
+static int
+wire_gateway(struct hf *hf, struct err *e)
+{
+	hf->gw = (struct gateway){
+	    .loop = hf->loop,
+	    .catalog = hf->catalog,
+	    .policy = hf->config.policy,
+	    .grants = hf->grants,
+	    .questions = hf->questions,
+	    .bus = hf->bus,
+	    .store = hf->store,
+	    .sessions = hf->sessions,
+	    .shut = hf->shut,
+	};
+	gateway_init(&hf->gw);
+	hf->gateway_ready = true;
+	return front_new(&(struct front_spec){.gw = &hf->gw, .stop = stop_asked, .arg = hf}, &hf->front, e);
+}
+
+int
+hf__wire(struct hf *hf, const struct hf_options *o)
+{
+	struct err *e = &hf->err;
+	int code;
+
+	if ((code = wire_paths(hf, o, e)) < 0 || (code = config_load(o->config, &hf->config, e)) < 0 ||
+	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, o, e)) < 0 ||
+	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
+	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
+	    (code = nomem(hf->questions = questions_new(hf->loop, hf->grants), e)) < 0 ||
+	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
+	    (code = wire_tools(hf, o, e)) < 0 || (code = wire_gateway(hf, e)) < 0)
+		return code;
+	return 0;
+}
+
+void
+hf__unwire(struct hf *hf)
+{
+	front_free(hf->front);
+	sessions_free(hf->sessions);
+	if (hf->gateway_ready)
+		gateway_done(&hf->gw);
+	if (hf->questions)
+		questions_free(hf->questions);
+	if (hf->grants)
+		grants_free(hf->grants);
+	if (hf->builtins)
+		builtins_free(hf->builtins);
+	if (hf->catalog)
+		catalog_free(hf->catalog);
+	hf__forget_tools(hf);
+	hf__forget_subscribers(hf);
+	if (hf->bus)
+		bus_free(hf->bus);
+	store_free(hf->store);
+	if (hf->loop)
+		loop_free(hf->loop);
+	config_done(&hf->config);
+	free(hf->config_dir);
+	free(hf->state_dir);
+}

@@ -1,0 +1,243 @@
+/* session.c - opening and ending sessions, and sharing out slots. */
+
+#include "session/session.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "session/turn.h"
+
+static const char *const kind_names[] = {[SESSION_MAIN] = "main", [SESSION_WORKER] = "worker"};
+
+const char *
+session_kind_name(enum session_kind k)
+{
+	return kind_names[k];
+}
+
+bool
+session_kind_parse(struct str name, enum session_kind *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
+		if (str_is(name, kind_names[i])) {
+			*ret = (enum session_kind)i;
+			return true;
+		}
+	return false;
+}
+
+struct sessions *
+sessions_new(struct bus *bus, struct store *store)
+{
+	struct sessions *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	map_init(&s->by_id, LIMIT_SESSIONS);
+	s->bus = bus;
+	s->store = store;
+	return s;
+}
+
+void
+sessions_free(struct sessions *s)
+{
+	if (!s)
+		return;
+	for (size_t at = 0; s->by_id.len > 0; at = 0)
+		session_end(map_each(&s->by_id, &at));
+	map_done(&s->by_id);
+	free(s);
+}
+
+static void
+session_keep(const struct session *s, int64_t ended_us)
+{
+	if (!s->sessions->store)
+		return;
+	store_put_session(s->sessions->store, &(struct store_session){
+	                                          .id = id_str(&s->id),
+	                                          .workspace = str_of(workspace_path(s->workspace)),
+	                                          .kind = session_kind_name(s->kind),
+	                                          .client = str_of(s->client),
+	                                          .created_us = s->created_us,
+	                                          .ended_us = ended_us,
+	                                      });
+}
+
+static void
+announce_created(struct session *s)
+{
+	struct bus *bus = s->sessions->bus;
+	struct jw *w = bus_begin(
+	    bus, &(struct event_draft){.type = EVENT_SESSION_CREATED, .session = id_str(&s->id)});
+
+	jw_member_z(w, "workspace_path", workspace_path(s->workspace));
+	jw_member_z(w, "kind", session_kind_name(s->kind));
+	jw_member_z(w, "client", s->client);
+	bus_end(bus, s->event);
+}
+
+int
+session_open(struct sessions *set, const struct session_spec *spec, struct session **ret, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int code;
+
+	if (!s)
+		return err_plain(e, E_NOMEM);
+	if ((code = workspace_open(spec->workspace, spec->shut, &s->workspace, e)) < 0) {
+		free(s);
+		return code;
+	}
+	s->id = id_new("sess_");
+	s->sessions = set;
+	s->kind = spec->kind;
+	s->refs = 1;
+	s->slots = LIMIT_SESSION_SLOTS;
+	s->created_us = clock_wall_us();
+	struct str client = str_utf8_upto(spec->client, sizeof(s->client) - 1);
+	if (client.len)
+		memcpy(s->client, client.ptr, client.len);
+	list_init(&s->running);
+	list_init(&s->waiting);
+	list_init(&s->turns);
+	if ((code = map_put(&set->by_id, id_str(&s->id), s)) < 0) {
+		session_unref(s);
+		return err_set(e, code, "too many sessions are open");
+	}
+	session_keep(s, 0);
+	announce_created(s);
+	*ret = s;
+	return 0;
+}
+
+struct session *
+session_find(const struct sessions *s, struct str id)
+{
+	return map_find(&s->by_id, id);
+}
+
+void
+session_end(struct session *s)
+{
+	if (s->ended)
+		return;
+	s->ended = true;
+	map_remove(&s->sessions->by_id, id_str(&s->id));
+	int64_t now = clock_wall_us();
+	session_keep(s, now);
+
+	struct bus *bus = s->sessions->bus;
+	struct jw *w = bus_begin(bus, &(struct event_draft){
+	                                  .type = EVENT_SESSION_ENDED,
+	                                  .session = id_str(&s->id),
+	                                  .parent = str_of(s->event),
+	                              });
+	jw_member_z(w, "disposition", "completed");
+	jw_member_int(w, "turn_count", (int64_t)s->turn_count);
+	jw_member_int(w, "duration_seconds", (now - s->created_us) / 1000000);
+	bus_end(bus, NULL);
+	session_unref(s);
+}
+
+struct session *
+session_ref(struct session *s)
+{
+	s->refs++;
+	return s;
+}
+
+void
+session_unref(struct session *s)
+{
+	if (!s || --s->refs > 0)
+		return;
+	CHECK(s->running.len == 0 && s->waiting.len == 0);
+	turns_forget(s, 0);
+	workspace_unref(s->workspace);
+	free(s);
+}
+
+size_t
+sessions_count(const struct sessions *s)
+{
+	return s->by_id.len;
+}
+
+struct session *
+session_each(const struct sessions *s, size_t *at)
+{
+	return map_each(&s->by_id, at);
+}
+
+void
+session_write(struct jw *w, const struct session *s)
+{
+	char when[CLOCK_TEXT];
+
+	clock_text(s->created_us, when);
+	jw_object(w);
+	jw_member_z(w, "session_id", s->id.text);
+	jw_member_z(w, "workspace_path", workspace_path(s->workspace));
+	jw_member_z(w, "kind", session_kind_name(s->kind));
+	jw_member_z(w, "client", s->client);
+	jw_member_z(w, "created_at", when);
+	jw_member_int(w, "turns", (int64_t)s->turn_count);
+	jw_member_int(w, "running", (int64_t)s->running.len);
+	jw_member_int(w, "queued", (int64_t)s->waiting.len);
+	jw_end(w);
+}
+
+static size_t
+running_of_tool(const struct session *s, struct str tool)
+{
+	size_t n = 0;
+
+	LIST_EACH (&s->running, at)
+		n += str_eq(CONTAINER_OF(at, struct slot, node)->tool, tool);
+	return n;
+}
+
+static bool
+may_run(const struct session *s, const struct slot *slot)
+{
+	if (s->running.len >= s->slots)
+		return false;
+	return slot->max_running == 0 || running_of_tool(s, slot->tool) < slot->max_running;
+}
+
+static void
+hold(struct session *s, struct slot *slot)
+{
+	list_remove(&slot->node);
+	list_push(&s->running, &slot->node);
+	slot->held = true;
+}
+
+bool
+slot_take(struct session *s, struct slot *slot)
+{
+	/* Nobody is overtaken: with a slot free, whoever still waits waits for its own tool. */
+	if (may_run(s, slot)) {
+		hold(s, slot);
+		return true;
+	}
+	list_push(&s->waiting, &slot->node);
+	return false;
+}
+
+void
+slot_give(struct session *s, struct slot *slot)
+{
+	list_remove(&slot->node);
+	slot->held = false;
+	LIST_EACH (&s->waiting, at) {
+		struct slot *next = CONTAINER_OF(at, struct slot, node);
+		if (!may_run(s, next))
+			continue;
+		hold(s, next);
+		next->granted(next->arg);
+	}
+}

@@ -1,0 +1,83 @@
+/*
+ * session.h - an agent at work in one workspace: its turns, and the slots its calls share.
+ *
+ * Sessions are counted by reference: a call keeps its session until it is over, also
+ * after the session was ended. This folder knows nothing of calls; what waits here is a
+ * `struct slot`.
+ */
+
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/ulid.h"
+#include "event/bus.h"
+#include "workspace/workspace.h"
+
+enum session_kind { SESSION_MAIN, SESSION_WORKER };
+const char *session_kind_name(enum session_kind k);
+bool session_kind_parse(struct str name, enum session_kind *ret);
+
+struct session {
+	struct id id;
+	enum session_kind kind;
+	struct workspace *workspace;
+	char client[64]; /* who opened it, for showing */
+	int64_t created_us;
+	bool ended;
+	unsigned slots; /* calls that may run together */
+	struct list running; /* struct slot: held */
+	struct list waiting; /* struct slot: in arrival order */
+	struct list turns; /* struct turn: open ones and the last few ended, oldest first */
+	size_t turn_count; /* ever */
+	char event[ULID_LEN + 1]; /* session.created */
+
+	/* private */
+	struct sessions *sessions;
+	unsigned refs;
+};
+
+struct sessions {
+	struct map by_id;
+	struct bus *bus;
+	struct store *store; /* or NULL: nothing is kept */
+};
+
+struct sessions *sessions_new(struct bus *bus, struct store *store);
+void sessions_free(struct sessions *s); /* ends all; nobody may hold one */
+
+struct session_spec {
+	const char *workspace; /* a directory */
+	const char *const *shut; /* see workspace_open */
+	enum session_kind kind;
+	struct str client;
+};
+/* E_NO_WORKSPACE, E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
+int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret, struct err *e);
+struct session *session_find(const struct sessions *s, struct str id); /* NULL = none, or ended */
+/* No new turns; the set lets go of it. Cancel its calls first. */
+void session_end(struct session *s);
+
+struct session *session_ref(struct session *s);
+void session_unref(struct session *s); /* takes NULL */
+
+size_t sessions_count(const struct sessions *s); /* open */
+struct session *session_each(const struct sessions *s, size_t *at); /* as map_each */
+void session_write(struct jw *w, const struct session *s);
+
+/* A place among the calls that run together. */
+struct slot {
+	struct node node; /* private */
+	bool held;
+	struct str tool;
+	unsigned max_running; /* of this tool, 0 = any */
+	void (*granted)(void *arg);
+	void *arg;
+};
+/* True: held now. False: `granted` will be called once it is. First come, first served, but a
+ * tool at its own cap does not hold up the others. */
+bool slot_take(struct session *s, struct slot *slot);
+void slot_give(struct session *s, struct slot *slot); /* held or waiting; no-op otherwise */
+
+#endif

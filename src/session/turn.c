@@ -1,0 +1,250 @@
+/* turn.c - collecting results until the last one is in. */
+
+#include "session/turn.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+
+static const char *const state_names[] = {
+	[TURN_OPEN] = "open", [TURN_COMPLETED] = "completed", [TURN_CANCELLED] = "cancelled"};
+
+const char *
+turn_state_name(enum turn_state s)
+{
+	return state_names[s];
+}
+
+static void
+turn_free(struct turn *t)
+{
+	list_remove(&t->node);
+	for (size_t i = 0; i < t->count; i++) {
+		free(t->results[i].tool_use_id);
+		free(t->results[i].tool);
+		buf_done(&t->results[i].content);
+		buf_done(&t->results[i].modified);
+	}
+	free(t->results);
+	free(t);
+}
+
+int
+turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended, struct turn **ret, struct err *e)
+{
+	if (count > LIMIT_CALLS_PER_TURN)
+		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu", LIMIT_CALLS_PER_TURN,
+		               count);
+	struct turn *t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_plain(e, E_NOMEM);
+	t->results = calloc(count ? count : 1, sizeof(*t->results));
+	if (!t->results) {
+		free(t);
+		return err_plain(e, E_NOMEM);
+	}
+	t->id = id_new("turn_");
+	t->session = s;
+	t->count = count;
+	t->shape = shape;
+	t->attended = attended;
+	*ret = t;
+	return 0;
+}
+
+int
+turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, struct str tool)
+{
+	struct turn_result *r = &t->results[i];
+
+	CHECK(i < t->count && !r->tool);
+	r->call = call;
+	r->tool_use_id = strndup(tool_use_id.ptr, tool_use_id.len);
+	r->tool = strndup(tool.ptr, tool.len);
+	return r->tool_use_id && r->tool ? 0 : E_NOMEM;
+}
+
+void
+turn_discard(struct turn *t)
+{
+	CHECK(t->settled == 0 && !t->node.list);
+	turn_free(t);
+}
+
+void
+turn_begin(struct turn *t)
+{
+	struct bus *bus = t->session->sessions->bus;
+
+	list_push(&t->session->turns, &t->node);
+	t->session->turn_count++;
+	t->started_us = clock_wall_us();
+	struct jw *w = bus_begin(bus, &(struct event_draft){
+	                                  .type = EVENT_TURN_STARTED,
+	                                  .session = id_str(&t->session->id),
+	                                  .turn = id_str(&t->id),
+	                                  .parent = str_of(t->session->event),
+	                              });
+	jw_member_int(w, "tool_call_count", (int64_t)t->count);
+	bus_end(bus, t->event);
+}
+
+struct turn *
+turn_find(const struct session *s, struct str id)
+{
+	LIST_EACH (&s->turns, at) {
+		struct turn *t = CONTAINER_OF(at, struct turn, node);
+		if (str_eq(id_str(&t->id), id))
+			return t;
+	}
+	return NULL;
+}
+
+static void
+turn_end(struct turn *t)
+{
+	struct bus *bus = t->session->sessions->bus;
+	size_t failed = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		failed += t->results[i].is_error;
+	t->state = t->cancelling ? TURN_CANCELLED : TURN_COMPLETED;
+
+	struct jw *w = bus_begin(bus, &(struct event_draft){
+	                                  .type = t->cancelling ? EVENT_TURN_CANCELLED : EVENT_TURN_COMPLETED,
+	                                  .session = id_str(&t->session->id),
+	                                  .turn = id_str(&t->id),
+	                                  .parent = str_of(t->event),
+	                              });
+	if (t->cancelling)
+		jw_member_z(w, "reason", "user_cancel");
+	jw_member_int(w, "tool_call_count", (int64_t)t->count);
+	jw_member_int(w, "failed", (int64_t)failed);
+	jw_key(w, "wall_time_seconds");
+	jw_double(w, (double)(clock_wall_us() - t->started_us) / 1e6);
+	bus_end(bus, NULL);
+
+	if (t->done)
+		t->done(t, t->arg);
+	t->done = NULL;
+	/* Kept by the order of ending: a long turn is not forgotten the moment it is over. */
+	list_remove(&t->node);
+	list_push(&t->session->turns, &t->node);
+	turns_forget(t->session, LIMIT_TURNS_KEPT);
+}
+
+void
+turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class, struct buf *content,
+            struct buf *modified, int64_t latency_ms)
+{
+	struct turn_result *r = &t->results[i];
+
+	CHECK(i < t->count && !r->settled);
+	r->settled = true;
+	r->is_error = is_error;
+	r->error_class = error_class;
+	r->content = buf_take(content);
+	r->modified = buf_take(modified);
+	r->latency_ms = latency_ms;
+	if (++t->settled == t->count)
+		turn_end(t);
+}
+
+static void
+content_array(struct jw *w, const struct buf *content)
+{
+	/* Only the array's brackets are missing. */
+	jw_array(w);
+	if (content->len)
+		jw_raw(w, buf_str(content));
+	jw_end(w);
+}
+
+static void
+anthropic_result(struct jw *w, const struct turn_result *r)
+{
+	jw_object(w);
+	jw_member_z(w, "type", "tool_result");
+	jw_member_z(w, "tool_use_id", r->tool_use_id);
+	jw_key(w, "content");
+	content_array(w, &r->content);
+	jw_member_bool(w, "is_error", r->is_error);
+	jw_end(w);
+}
+
+static void
+openai_result(struct jw *w, const struct turn_result *r)
+{
+	jw_object(w);
+	jw_member_z(w, "role", "tool");
+	jw_member_z(w, "tool_call_id", r->tool_use_id);
+	jw_key(w, "content");
+	content_array(w, &r->content);
+	jw_end(w);
+}
+
+/* What neither shape has room for. */
+static void
+call_outcome(struct jw *w, const struct turn_result *r)
+{
+	jw_object(w);
+	jw_member_z(w, "call_id", r->call.text);
+	jw_member_z(w, "tool_use_id", r->tool_use_id);
+	jw_member_z(w, "tool_name", r->tool);
+	jw_member_bool(w, "settled", r->settled);
+	if (r->settled) {
+		jw_member_bool(w, "is_error", r->is_error);
+		jw_member_z(w, "error_class", r->error_class);
+		jw_member_int(w, "latency_ms", r->latency_ms);
+		jw_key(w, "files_modified");
+		content_array(w, &r->modified);
+	}
+	jw_end(w);
+}
+
+void
+turn_write_result(struct jw *w, const struct turn *t, size_t i)
+{
+	(t->shape == SHAPE_OPENAI ? openai_result : anthropic_result)(w, &t->results[i]);
+}
+
+void
+turn_write(struct jw *w, const struct turn *t)
+{
+	jw_object(w);
+	jw_member_z(w, "turn_id", t->id.text);
+	jw_member_z(w, "session_id", t->session->id.text);
+	jw_member_z(w, "state", turn_state_name(t->state));
+	jw_key(w, "calls");
+	jw_array(w);
+	for (size_t i = 0; i < t->count; i++)
+		call_outcome(w, &t->results[i]);
+	jw_end(w);
+	if (t->state != TURN_OPEN) {
+		jw_key(w, t->shape == SHAPE_OPENAI ? "messages" : "content");
+		jw_array(w);
+		for (size_t i = 0; i < t->count; i++)
+			turn_write_result(w, t, i);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+void
+turns_forget(struct session *s, size_t keep)
+{
+	size_t ended = 0;
+
+	LIST_EACH (&s->turns, at)
+		ended += CONTAINER_OF(at, struct turn, node)->state != TURN_OPEN;
+	LIST_EACH (&s->turns, at) {
+		struct turn *t = CONTAINER_OF(at, struct turn, node);
+		if (ended <= keep)
+			return;
+		if (t->state == TURN_OPEN)
+			continue;
+		turn_free(t);
+		ended--;
+	}
+}

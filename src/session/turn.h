@@ -1,0 +1,67 @@
+/*
+ * turn.h - the calls of one message of the agent, and their results in the order asked.
+ *
+ * A turn is over when every call has its result. The last LIMIT_TURNS_KEPT ended turns of a
+ * session keep their results, so that a client that lost its connection can fetch them.
+ */
+
+#ifndef SESSION_TURN_H
+#define SESSION_TURN_H
+
+#include "session/session.h"
+
+enum turn_state { TURN_OPEN, TURN_COMPLETED, TURN_CANCELLED };
+const char *turn_state_name(enum turn_state s);
+
+/* How the agent's message was shaped; the results go back in the same shape. */
+enum turn_shape { SHAPE_ANTHROPIC, SHAPE_OPENAI };
+
+struct turn_result {
+	bool settled;
+	struct id call;
+	char *tool_use_id; /* owned */
+	char *tool; /* owned */
+	bool is_error;
+	const char *error_class; /* NULL when none */
+	struct buf content; /* JSON content blocks, comma-separated */
+	struct buf modified; /* JSON strings, comma-separated */
+	int64_t latency_ms;
+};
+
+struct turn {
+	struct id id;
+	struct session *session;
+	enum turn_state state;
+	enum turn_shape shape;
+	bool attended; /* somebody who can be asked stands behind this message */
+	bool cancelling;
+	size_t count;
+	size_t settled;
+	struct turn_result *results;
+	int64_t started_us;
+	char event[ULID_LEN + 1]; /* turn.started */
+	void (*done)(struct turn *t, void *arg); /* once, when it is over; NULL when nobody waits */
+	void *arg;
+	struct node node; /* private: in the session's list */
+};
+
+/* tool_use_id and tool of each result are copied by turn_expect. E_NOMEM, E_LIMIT. */
+int turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended, struct turn **ret, struct err *e);
+int turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, struct str tool);
+/* A turn that never began (its calls could not be made). */
+void turn_discard(struct turn *t);
+void turn_begin(struct turn *t); /* announces it */
+
+struct turn *turn_find(const struct session *s, struct str id); /* NULL = none */
+
+/* The buffers' contents move into the turn. The last one ends the turn. */
+void turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class, struct buf *content,
+                 struct buf *modified, int64_t latency_ms);
+
+void turn_write_result(struct jw *w, const struct turn *t, size_t i); /* one, in the turn's shape */
+void turn_write(struct jw *w, const struct turn *t); /* state, and results once it is over */
+
+/* Keep only the newest `keep` ended turns. */
+void turns_forget(struct session *s, size_t keep);
+
+#endif
