@@ -27,8 +27,8 @@ struct child_exit {
 	bool ran;           /* false: never started; reason says why */
 	int status;         /* exit code, when signal is 0 */
 	int signal;         /* that ended it, or 0 */
-	unsigned leftovers; /* descendants that were still there and were ended */
-	char reason[128];   /* when !ran: "no such program", ... */
+	unsigned leftovers; /* descendants that were still there and were ended by SIGKILL */
+	char reason[128];   /* when !ran: "no such program: foo", ...; or how its minder was lost */
 };
 
 struct child_spec {
@@ -47,20 +47,34 @@ struct child_spec {
 /* On success `over` will be called later, never inside this. E_SYSTEM, E_NOMEM. */
 int child_start(struct loop *l, const struct child_spec *spec, struct child **ret, struct err *e);
 
-/* Bytes for its stdin (copied, queued up to LIMIT_LINE_BYTES * 2; E_LIMIT beyond). */
+/*
+ * Bytes for its stdin (copied, queued up to LIMIT_LINE_BYTES * 2; E_LIMIT beyond, and then
+ * none of them is taken). E_SYSTEM when stdin is closed, by us or by the command.
+ */
 int child_write(struct child *c, struct str bytes);
-void child_close_stdin(struct child *c);
+void child_close_stdin(struct child *c); /* after what is queued */
 
 void child_end(struct child *c);  /* start the kill ladder; idempotent */
 void child_kill(struct child *c); /* SIGKILL to everything now */
 
-/* Stop reading a stream while the consumer is full, and go on. */
+/* Stop reading both streams while the consumer is full, and go on. A paused child whose
+ * streams are not at their end is not over, though it may be dead. */
 void child_pause(struct child *c, bool paused);
 
 /* Where holdfast-minder is; found beside the running program or in libexecdir when not set. */
 void child_set_minder(const char *path);
 
-/* True when pid is a child of ours or descends from one: such a process must not approve. */
+/*
+ * True when pid is a child of ours or descends from one: such a process must not approve.
+ * Also true when it cannot be told, because there is no such process (any more).
+ */
 bool child_is_ours(int pid);
+
+/*
+ * For a program that starts all its children by child_start: orphans of a minder that was
+ * killed (a hostile command can do that) come to this process, which ends them. Without it
+ * such a command loses its process group and session only. E_SYSTEM.
+ */
+int child_become_reaper(void);
 
 #endif

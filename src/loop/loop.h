@@ -21,16 +21,22 @@ int loop_new(struct loop **ret, struct err *e);
 /* Everything started on it must be over; runs close callbacks until nothing is left. */
 void loop_free(struct loop *l);
 
-uv_loop_t *loop_uv(struct loop *l);         /* for src/loop and src/net */
-void loop_run(struct loop *l);              /* until loop_stop */
+uv_loop_t *loop_uv(struct loop *l); /* for src/loop and src/net */
+/* Until loop_stop. This thread takes no SIGPIPE meanwhile: a peer that is gone is an error
+ * of the write, and the host's own handling of the signal stays as it is. */
+void loop_run(struct loop *l);
 void loop_stop(struct loop *l);             /* any thread; loop_run returns soon */
 uint64_t loop_now_ms(const struct loop *l); /* monotonic, once per turn of the loop */
 
-/* A timer fires once. */
+/*
+ * A timer fires once, never early; those due at the same time in the order of their start.
+ * Zeroed memory is a timer that does not run.
+ */
 struct timer {
 	void (*fire)(void *arg); /* the timer is already stopped here; it may be started again */
 	void *arg;
 	uint64_t due_ms; /* private */
+	uint64_t order;  /* private: of its start */
 	size_t at;       /* private: 1 + place in the heap, 0 = not running */
 };
 /* Starts, or starts again with the new delay. E_NOMEM. */
@@ -39,7 +45,10 @@ int timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)
 void timer_stop(struct loop *l, struct timer *t); /* no-op when it does not run */
 bool timer_running(const struct timer *t);
 
-/* Soon, but not now and not inside the caller: what may free things belongs here. */
+/*
+ * Soon, but not now and not inside the caller: what may free things belongs here. What is
+ * put off while others run comes after them, in the next turn. Zeroed memory is idle.
+ */
 struct deferred {
 	void (*run)(void *arg);
 	void *arg;

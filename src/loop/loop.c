@@ -1,0 +1,427 @@
+/* loop.c - libuv, wrapped once: one heap of timers, two queues of deferred calls. */
+
+#include "loop/loop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct loop {
+	uv_loop_t uv;
+	uv_timer_t alarm; /* set to the first of the heap */
+	uv_idle_t idle;   /* runs while something is put off */
+	uv_async_t stop;
+
+	struct timer **heap; /* the least first; a timer knows its place */
+	size_t timers;
+	size_t heap_cap;
+	uint64_t order;
+
+	/* One is filled while the other is worked off, so nothing put off runs at once. */
+	struct list queues[2];
+	unsigned filling;
+};
+
+/* Timers */
+
+static bool
+timer_before(const struct timer *a, const struct timer *b)
+{
+	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
+}
+
+static void
+heap_set(struct loop *l, size_t i, struct timer *t)
+{
+	l->heap[i] = t;
+	t->at = i + 1;
+}
+
+/* Find the place of t, starting with the hole at i. */
+static void
+heap_settle(struct loop *l, size_t i, struct timer *t)
+{
+	while (i > 0 && timer_before(t, l->heap[(i - 1) / 2])) {
+		heap_set(l, i, l->heap[(i - 1) / 2]);
+		i = (i - 1) / 2;
+	}
+	for (size_t child; (child = 2 * i + 1) < l->timers; i = child) {
+		if (child + 1 < l->timers && timer_before(l->heap[child + 1], l->heap[child]))
+			child++;
+		if (timer_before(t, l->heap[child]))
+			break;
+		heap_set(l, i, l->heap[child]);
+	}
+	heap_set(l, i, t);
+}
+
+static void
+heap_remove(struct loop *l, struct timer *t)
+{
+	size_t hole = t->at - 1;
+
+	CHECK(hole < l->timers && l->heap[hole] == t);
+	t->at = 0;
+	struct timer *last = l->heap[--l->timers];
+	if (last != t)
+		heap_settle(l, hole, last);
+}
+
+static int
+heap_reserve(struct loop *l)
+{
+	if (l->timers < l->heap_cap)
+		return 0;
+	size_t cap = l->heap_cap ? l->heap_cap * 2 : 64;
+	struct timer **p = realloc(l->heap, cap * sizeof(struct timer *));
+	if (!p)
+		return E_NOMEM;
+	l->heap = p;
+	l->heap_cap = cap;
+	return 0;
+}
+
+static void alarm_rung(uv_timer_t *alarm);
+
+static void
+alarm_set(struct loop *l)
+{
+	if (l->timers == 0) {
+		uv_timer_stop(&l->alarm);
+		return;
+	}
+	uint64_t now = uv_now(&l->uv), due = l->heap[0]->due_ms;
+	uv_timer_start(&l->alarm, alarm_rung, due > now ? due - now : 0, 0);
+}
+
+/* Those started from here on wait for the next turn, so a timer of 0 ms cannot spin. */
+static void
+alarm_rung(uv_timer_t *alarm)
+{
+	struct loop *l = alarm->data;
+	uint64_t now = uv_now(&l->uv), order = l->order;
+
+	while (l->timers > 0 && l->heap[0]->due_ms <= now && l->heap[0]->order < order) {
+		struct timer *t = l->heap[0];
+		heap_remove(l, t);
+		t->fire(t->arg);
+	}
+	alarm_set(l);
+}
+
+int
+timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)(void *), void *arg)
+{
+	if (t->at)
+		heap_remove(l, t);
+	else if (heap_reserve(l) < 0)
+		return E_NOMEM;
+	t->fire = fire;
+	t->arg = arg;
+	/* Not the loop's clock: that stands still within a turn, and the timer would be early. */
+	uint64_t now = uv_hrtime() / 1000000;
+	t->due_ms = delay_ms > UINT64_MAX - now ? UINT64_MAX : now + delay_ms;
+	t->order = l->order++;
+	heap_settle(l, l->timers++, t);
+	if (l->heap[0] == t)
+		alarm_set(l);
+	return 0;
+}
+
+/* The alarm may now ring too early; it then finds nothing due and is set again. */
+void
+timer_stop(struct loop *l, struct timer *t)
+{
+	if (!t->at)
+		return;
+	heap_remove(l, t);
+	if (l->timers == 0)
+		alarm_set(l);
+}
+
+bool
+timer_running(const struct timer *t)
+{
+	return t->at != 0;
+}
+
+/* Deferred calls */
+
+static void
+idle_turn(uv_idle_t *idle)
+{
+	struct loop *l = idle->data;
+	struct list *queue = &l->queues[l->filling];
+
+	l->filling ^= 1;
+	for (struct node *n; (n = list_first(queue)) != NULL;) {
+		struct deferred *d = CONTAINER_OF(n, struct deferred, node);
+		list_remove(n);
+		d->run(d->arg);
+	}
+	if (l->queues[l->filling].len == 0)
+		uv_idle_stop(idle);
+}
+
+void
+defer(struct loop *l, struct deferred *d, void (*run)(void *), void *arg)
+{
+	if (d->node.list)
+		return;
+	d->run = run;
+	d->arg = arg;
+	list_push(&l->queues[l->filling], &d->node);
+	uv_idle_start(&l->idle, idle_turn);
+}
+
+void
+defer_cancel(struct deferred *d)
+{
+	list_remove(&d->node);
+}
+
+/* The loop itself */
+
+static void
+stop_asked(uv_async_t *stop)
+{
+	uv_stop(stop->loop);
+}
+
+int
+loop_new(struct loop **ret, struct err *e)
+{
+	struct loop *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return err_plain(e, E_NOMEM);
+	if ((rc = uv_loop_init(&l->uv)) < 0)
+		goto fail;
+	if ((rc = uv_async_init(&l->uv, &l->stop, stop_asked)) < 0) {
+		uv_loop_close(&l->uv);
+		goto fail;
+	}
+	uv_timer_init(&l->uv, &l->alarm);
+	uv_idle_init(&l->uv, &l->idle);
+	l->alarm.data = l->idle.data = l;
+	list_init(&l->queues[0]);
+	list_init(&l->queues[1]);
+	*ret = l;
+	return 0;
+fail:
+	free(l);
+	return err_errno(e, E_SYSTEM, -rc, "loop");
+}
+
+static void
+must_be_closing(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	CHECK(uv_is_closing(handle));
+}
+
+void
+loop_free(struct loop *l)
+{
+	if (!l)
+		return;
+	while (l->queues[0].len + l->queues[1].len > 0)
+		uv_run(&l->uv, UV_RUN_NOWAIT);
+	CHECK(l->timers == 0);
+	uv_close((uv_handle_t *)&l->alarm, NULL);
+	uv_close((uv_handle_t *)&l->idle, NULL);
+	uv_close((uv_handle_t *)&l->stop, NULL);
+	/* Better to die here than to wait for ever for a handle nobody will close. */
+	uv_walk(&l->uv, must_be_closing, NULL);
+	while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
+		;
+	CHECK(uv_loop_close(&l->uv) == 0);
+	free(l->heap);
+	free(l);
+}
+
+uv_loop_t *
+loop_uv(struct loop *l)
+{
+	return &l->uv;
+}
+
+/*
+ * libuv writes without MSG_NOSIGNAL. SIGPIPE of a write goes to the writing thread, so it is
+ * enough to block it here, and to take away one that is pending before it is let through.
+ */
+void
+loop_run(struct loop *l)
+{
+	sigset_t pipe, before;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	CHECK(pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0);
+	uv_run(&l->uv, UV_RUN_DEFAULT);
+	if (!sigismember(&before, SIGPIPE)) {
+		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) > 0)
+			;
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+}
+
+void
+loop_stop(struct loop *l)
+{
+	uv_async_send(&l->stop);
+}
+
+uint64_t
+loop_now_ms(const struct loop *l)
+{
+	return uv_now(&l->uv);
+}
+
+/* Work on other threads */
+
+static void
+work_there(uv_work_t *request)
+{
+	struct work *w = CONTAINER_OF(request, struct work, request);
+
+	w->work(w->arg);
+}
+
+static void
+work_back(uv_work_t *request, int status)
+{
+	struct work *w = CONTAINER_OF(request, struct work, request);
+
+	(void)status; /* never cancelled: nobody has uv_cancel */
+	w->done(w->arg);
+}
+
+int
+work_start(struct loop *l, struct work *w, void (*work)(void *), void (*done)(void *), void *arg)
+{
+	w->work = work;
+	w->done = done;
+	w->arg = arg;
+	return uv_queue_work(&l->uv, &w->request, work_there, work_back) < 0 ? E_SYSTEM : 0;
+}
+
+/* Messages from other threads */
+
+struct letterbox {
+	uv_async_t async; /* first: a mailbox points here */
+	void (*wake)(void *arg);
+	void *arg;
+};
+
+static void
+letters_came(uv_async_t *async)
+{
+	struct letterbox *box = CONTAINER_OF(async, struct letterbox, async);
+
+	box->wake(box->arg);
+}
+
+static void
+letterbox_free(uv_handle_t *handle)
+{
+	free(CONTAINER_OF(handle, struct letterbox, async));
+}
+
+int
+mailbox_init(struct loop *l, struct mailbox *m, void (*wake)(void *), void *arg, struct err *e)
+{
+	struct letterbox *box = calloc(1, sizeof(*box));
+
+	if (!box)
+		return err_plain(e, E_NOMEM);
+	box->wake = wake;
+	box->arg = arg;
+	int rc = uv_async_init(&l->uv, &box->async, letters_came);
+	if (rc < 0) {
+		free(box);
+		return err_errno(e, E_SYSTEM, -rc, "mailbox");
+	}
+	m->async = &box->async;
+	return 0;
+}
+
+void
+mailbox_post(struct mailbox *m)
+{
+	uv_async_send(m->async);
+}
+
+void
+mailbox_done(struct mailbox *m)
+{
+	if (m->async)
+		uv_close((uv_handle_t *)m->async, letterbox_free);
+	m->async = NULL;
+}
+
+/* Signals */
+
+struct signals {
+	void (*on_signal)(int signum, void *arg);
+	void *arg;
+	size_t open; /* handles not yet closed; the last one frees */
+	uv_signal_t handles[];
+};
+
+static void
+signal_came(uv_signal_t *handle, int signum)
+{
+	struct signals *s = handle->data;
+
+	s->on_signal(signum, s->arg);
+}
+
+static void
+signal_closed(uv_handle_t *handle)
+{
+	struct signals *s = handle->data;
+
+	if (--s->open == 0)
+		free(s);
+}
+
+int
+signals_new(struct loop *l, const int *signums, size_t count,
+	    void (*on_signal)(int signum, void *arg), void *arg, struct signals **ret,
+	    struct err *e)
+{
+	CHECK(count > 0);
+	struct signals *s = calloc(1, sizeof(*s) + count * sizeof(s->handles[0]));
+	if (!s)
+		return err_plain(e, E_NOMEM);
+	s->on_signal = on_signal;
+	s->arg = arg;
+	for (size_t i = 0; i < count; i++) {
+		int rc = uv_signal_init(&l->uv, &s->handles[i]);
+		if (rc == 0) {
+			s->handles[i].data = s;
+			s->open++;
+			rc = uv_signal_start(&s->handles[i], signal_came, signums[i]);
+		}
+		if (rc < 0) {
+			signals_free(s);
+			return err_errno(e, E_SYSTEM, -rc, "signals");
+		}
+	}
+	*ret = s;
+	return 0;
+}
+
+void
+signals_free(struct signals *s)
+{
+	if (!s)
+		return;
+	if (s->open == 0)
+		free(s); /* not one could be opened */
+	else
+		for (size_t i = s->open; i-- > 0;)
+			uv_close((uv_handle_t *)&s->handles[i], signal_closed);
+}

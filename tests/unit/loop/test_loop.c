@@ -1,0 +1,465 @@
+/* test_loop.c - timers, deferred calls, work and messages come when they should, and only then. */
+
+#include "unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "loop/loop.h"
+
+#define MANY 10000
+
+static struct loop *loop;
+static char trace[64]; /* letters, in the order in which things happened */
+
+static void
+note(char letter)
+{
+	size_t n = strlen(trace);
+
+	assert_true(n + 1 < sizeof(trace));
+	trace[n] = letter;
+	trace[n + 1] = '\0';
+}
+
+static int
+set_up(void **state)
+{
+	struct err e;
+
+	(void)state;
+	trace[0] = '\0';
+	return loop_new(&loop, &e);
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	loop_free(loop);
+	return 0;
+}
+
+struct lettered {
+	struct timer timer;
+	struct deferred deferred;
+	char letter;
+	int again;
+};
+
+static void
+fire(void *arg)
+{
+	note(((struct lettered *)arg)->letter);
+}
+
+static void
+stop(void *arg)
+{
+	(void)arg;
+	loop_stop(loop);
+}
+
+static void
+fire_and_stop(void *arg)
+{
+	fire(arg);
+	stop(NULL);
+}
+
+static void
+timers_fire_in_the_order_they_are_due(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'}, c = {.letter = 'c'};
+
+	(void)state;
+	assert_int_equal(timer_start(loop, &c.timer, 30, fire_and_stop, &c), 0);
+	assert_int_equal(timer_start(loop, &a.timer, 0, fire, &a), 0);
+	assert_int_equal(timer_start(loop, &b.timer, 10, fire, &b), 0);
+	assert_true(timer_running(&a.timer));
+	loop_run(loop);
+	assert_string_equal(trace, "abc");
+	assert_false(timer_running(&c.timer));
+}
+
+static void
+a_stopped_timer_does_not_fire(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'};
+
+	(void)state;
+	timer_stop(loop, &a.timer); /* not even running */
+	timer_start(loop, &a.timer, 0, fire, &a);
+	timer_start(loop, &b.timer, 1, fire_and_stop, &b);
+	timer_stop(loop, &a.timer);
+	assert_false(timer_running(&a.timer));
+	loop_run(loop);
+	assert_string_equal(trace, "b");
+}
+
+static void
+a_timer_started_again_takes_the_new_delay(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'};
+
+	(void)state;
+	timer_start(loop, &a.timer, 3600 * 1000, fire, &a);
+	timer_start(loop, &b.timer, 20, fire_and_stop, &b);
+	timer_start(loop, &a.timer, 0, fire, &a);
+	loop_run(loop);
+	assert_string_equal(trace, "ab");
+}
+
+static void
+fire_thrice(void *arg)
+{
+	struct lettered *x = arg;
+
+	note(x->letter);
+	assert_false(timer_running(&x->timer));
+	if (++x->again < 3)
+		assert_int_equal(timer_start(loop, &x->timer, 0, fire_thrice, x), 0);
+	else
+		loop_stop(loop);
+}
+
+static void
+a_timer_may_start_itself_again_when_it_fires(void **state)
+{
+	struct lettered a = {.letter = 'a'};
+
+	(void)state;
+	timer_start(loop, &a.timer, 0, fire_thrice, &a);
+	loop_run(loop);
+	assert_string_equal(trace, "aaa");
+}
+
+static void
+fire_and_free(void *arg)
+{
+	free(arg);
+	loop_stop(loop);
+}
+
+static void
+a_timer_may_be_freed_when_it_fires(void **state)
+{
+	struct timer *t = calloc(1, sizeof(*t));
+
+	(void)state;
+	timer_start(loop, t, 0, fire_and_free, t);
+	loop_run(loop);
+}
+
+static struct timer many[MANY];
+static size_t fired;
+static uint64_t last_due, last_order;
+
+static void
+fire_one_of_many(void *arg)
+{
+	struct timer *t = arg;
+
+	assert_true(t->due_ms > last_due || (t->due_ms == last_due && t->order > last_order));
+	assert_true(loop_now_ms(loop) >= t->due_ms);
+	last_due = t->due_ms;
+	last_order = t->order;
+	if (++fired == MANY - MANY / 3 - 1)
+		loop_stop(loop);
+}
+
+static void
+ten_thousand_timers_fire_in_order_whatever_is_stopped_between(void **state)
+{
+	(void)state;
+	memset(many, 0, sizeof(many));
+	fired = 0;
+	last_due = last_order = 0;
+	for (size_t i = 0; i < MANY; i++)
+		timer_start(loop, &many[i], i * 7919 % 50, fire_one_of_many, &many[i]);
+	for (size_t i = 0; i < MANY; i += 3)
+		timer_stop(loop, &many[i]);
+	loop_run(loop);
+	assert_int_equal(fired, MANY - MANY / 3 - 1);
+	for (size_t i = 0; i < MANY; i++)
+		assert_false(timer_running(&many[i]));
+}
+
+static void
+deferred_calls_run_later_in_order_and_once(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'};
+
+	(void)state;
+	defer(loop, &a.deferred, fire, &a);
+	defer(loop, &b.deferred, fire_and_stop, &b);
+	defer(loop, &a.deferred, fire, &a);
+	assert_string_equal(trace, "");
+	loop_run(loop);
+	assert_string_equal(trace, "ab");
+}
+
+static void
+a_cancelled_deferred_call_does_not_run(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'};
+
+	(void)state;
+	defer_cancel(&a.deferred); /* not even put off */
+	defer(loop, &a.deferred, fire, &a);
+	defer(loop, &b.deferred, fire_and_stop, &b);
+	defer_cancel(&a.deferred);
+	loop_run(loop);
+	assert_string_equal(trace, "b");
+}
+
+static struct lettered victim = {.letter = 'v'};
+
+static void
+cancel_the_victim(void *arg)
+{
+	fire(arg);
+	defer_cancel(&victim.deferred);
+}
+
+static void
+a_deferred_call_may_cancel_one_of_the_same_turn(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'};
+
+	(void)state;
+	defer(loop, &a.deferred, cancel_the_victim, &a);
+	defer(loop, &victim.deferred, fire, &victim);
+	defer(loop, &b.deferred, fire_and_stop, &b);
+	loop_run(loop);
+	assert_string_equal(trace, "ab");
+}
+
+static void
+run_thrice(void *arg)
+{
+	struct lettered *x = arg;
+
+	note(x->letter);
+	if (++x->again < 3)
+		defer(loop, &x->deferred, run_thrice, x);
+	else
+		loop_stop(loop);
+}
+
+static void
+what_is_put_off_while_others_run_comes_after_them(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'};
+
+	(void)state;
+	defer(loop, &a.deferred, run_thrice, &a);
+	defer(loop, &b.deferred, fire, &b);
+	loop_run(loop);
+	assert_string_equal(trace, "abaa");
+}
+
+static void
+a_deferred_call_may_free_itself(void **state)
+{
+	struct deferred *d = calloc(1, sizeof(*d));
+
+	(void)state;
+	defer(loop, d, fire_and_free, d);
+	loop_run(loop);
+}
+
+struct sum {
+	struct work work;
+	pthread_t thread;
+	int value;
+};
+
+static void
+sum_work(void *arg)
+{
+	struct sum *s = arg;
+
+	s->thread = pthread_self();
+	s->value = 42;
+}
+
+static void
+work_runs_on_another_thread_and_is_done_on_the_loop(void **state)
+{
+	struct sum s = {0};
+
+	(void)state;
+	assert_int_equal(work_start(loop, &s.work, sum_work, stop, &s), 0);
+	loop_run(loop);
+	assert_int_equal(s.value, 42);
+	assert_false(pthread_equal(s.thread, pthread_self()));
+}
+
+static void
+wake_noted(void *arg)
+{
+	(void)arg;
+	note('w');
+	loop_stop(loop);
+}
+
+static void *
+post_from_there(void *arg)
+{
+	mailbox_post(arg);
+	return NULL;
+}
+
+static void
+a_message_from_another_thread_wakes_the_loop(void **state)
+{
+	struct mailbox box;
+	struct err e;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(mailbox_init(loop, &box, wake_noted, NULL, &e), 0);
+	assert_int_equal(pthread_create(&thread, NULL, post_from_there, &box), 0);
+	loop_run(loop);
+	pthread_join(thread, NULL);
+	assert_string_equal(trace, "w");
+	mailbox_done(&box);
+	mailbox_done(&box);
+}
+
+static void
+a_closed_mailbox_wakes_nobody(void **state)
+{
+	struct mailbox box;
+	struct lettered a = {.letter = 'a'};
+	struct err e;
+
+	(void)state;
+	assert_int_equal(mailbox_init(loop, &box, wake_noted, NULL, &e), 0);
+	mailbox_post(&box);
+	mailbox_done(&box);
+	timer_start(loop, &a.timer, 5, fire_and_stop, &a);
+	loop_run(loop);
+	assert_string_equal(trace, "a");
+}
+
+static void *
+stop_from_there(void *arg)
+{
+	loop_stop(arg);
+	return NULL;
+}
+
+static void
+another_thread_can_stop_the_loop(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, stop_from_there, loop), 0);
+	loop_run(loop);
+	pthread_join(thread, NULL);
+}
+
+static void
+a_loop_that_was_stopped_can_run_again(void **state)
+{
+	struct lettered a = {.letter = 'a'};
+
+	(void)state;
+	loop_stop(loop);
+	loop_run(loop);
+	timer_start(loop, &a.timer, 0, fire_and_stop, &a);
+	loop_run(loop);
+	assert_string_equal(trace, "a");
+}
+
+static void
+signal_noted(int signum, void *arg)
+{
+	(void)arg;
+	note(signum == SIGHUP ? 'h' : 't');
+	if (signum == SIGTERM)
+		loop_stop(loop);
+	else
+		kill(getpid(), SIGTERM);
+}
+
+static void
+signals_come_to_the_loop(void **state)
+{
+	static const int signums[] = {SIGTERM, SIGHUP};
+	struct signals *s;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(signals_new(loop, signums, 2, signal_noted, NULL, &s, &e), 0);
+	kill(getpid(), SIGHUP);
+	loop_run(loop);
+	signals_free(s);
+	assert_string_equal(trace, "ht");
+}
+
+static void
+a_signal_that_cannot_be_had_is_an_error(void **state)
+{
+	static const int signums[] = {SIGTERM, SIGKILL};
+	struct signals *s;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(signals_new(loop, signums, 2, signal_noted, NULL, &s, &e), E_SYSTEM);
+}
+
+static void
+write_to_nobody(void *arg)
+{
+	assert_int_equal(write(*(int *)arg, "x", 1), -1);
+	loop_stop(loop);
+}
+
+/* With SIGPIPE at its default the test program itself would die of it. */
+static void
+a_broken_pipe_does_not_end_the_program(void **state)
+{
+	struct timer t = {0};
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	timer_start(loop, &t, 0, write_to_nobody, &ends[1]);
+	loop_run(loop);
+	close(ends[1]);
+}
+
+int
+main(void)
+{
+#define LOOP_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+	    LOOP_TEST(timers_fire_in_the_order_they_are_due),
+	    LOOP_TEST(a_stopped_timer_does_not_fire),
+	    LOOP_TEST(a_timer_started_again_takes_the_new_delay),
+	    LOOP_TEST(a_timer_may_start_itself_again_when_it_fires),
+	    LOOP_TEST(a_timer_may_be_freed_when_it_fires),
+	    LOOP_TEST(ten_thousand_timers_fire_in_order_whatever_is_stopped_between),
+	    LOOP_TEST(deferred_calls_run_later_in_order_and_once),
+	    LOOP_TEST(a_cancelled_deferred_call_does_not_run),
+	    LOOP_TEST(a_deferred_call_may_cancel_one_of_the_same_turn),
+	    LOOP_TEST(what_is_put_off_while_others_run_comes_after_them),
+	    LOOP_TEST(a_deferred_call_may_free_itself),
+	    LOOP_TEST(work_runs_on_another_thread_and_is_done_on_the_loop),
+	    LOOP_TEST(a_message_from_another_thread_wakes_the_loop),
+	    LOOP_TEST(a_closed_mailbox_wakes_nobody),
+	    LOOP_TEST(another_thread_can_stop_the_loop),
+	    LOOP_TEST(a_loop_that_was_stopped_can_run_again),
+	    LOOP_TEST(signals_come_to_the_loop),
+	    LOOP_TEST(a_signal_that_cannot_be_had_is_an_error),
+	    LOOP_TEST(a_broken_pipe_does_not_end_the_program),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
