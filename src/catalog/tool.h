@@ -38,8 +38,9 @@ struct tool {
 	const struct json *examples; /* array or NULL */
 	const struct schema *input;  /* compiled */
 
-	struct provider *provider; /* who runs it */
-	void *provider_data;       /* the provider's own, borrowed */
+	struct provider *provider;                  /* who runs it */
+	void *provider_data;                        /* the provider's own */
+	void (*provider_free)(void *provider_data); /* with the last reference; may be NULL */
 
 	/* private */
 	struct json_doc *card;
@@ -56,7 +57,8 @@ int tool_new(struct str card, struct tool **ret, struct err *e);
 struct tool *tool_ref(struct tool *t);
 void tool_unref(struct tool *t); /* takes NULL */
 
-/* As lists show it: name, description, effects, input_schema. */
+/* As lists show it: name, title, description, side_effects (the capability), reversibility,
+ * requires_workspace, timeout_ms, input_schema. */
 void tool_write(struct jw *w, const struct tool *t);
 
 #endif

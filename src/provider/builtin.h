@@ -13,12 +13,12 @@
 #include "provider/provider.h"
 
 struct builtin_ops {
-	/* A fresh instance; NULL is E_NOMEM. */
+	/* A fresh instance; NULL is E_NOMEM. Made when the job starts, freed when the job is. */
 	void *(*make)(void *arg);
 	void (*free)(void *instance);
 	/* One of the two: `run` blocks and is called on a worker; `start` is called on the loop and
-	 * reports later. Both fill j->out; a negative code from run without j->out.err is a failure
-	 * whose reason is not for the agent. */
+	 * calls job_report later. Both fill j->out; a negative code from run without j->out.err is
+	 * a failure whose reason is not for the agent. */
 	int (*run)(void *instance, struct job *j);
 	void (*start)(void *instance, struct job *j);
 	void (*cancel)(void *instance, struct job *j); /* may be NULL: j->cancelled is enough */
@@ -26,16 +26,15 @@ struct builtin_ops {
 	int (*preview)(struct job *j);
 };
 
-struct builtin; /* one registered tool */
-
 struct builtins; /* the provider */
 struct builtins *builtins_new(struct loop *l);
 void builtins_free(struct builtins *b); /* no job may be running */
 
-/* Reads the card, checks it, adds it to the catalog. E_VALIDATION, E_EXISTS, E_NOMEM. */
+/* Reads the card, checks it, adds it to the catalog. ops and arg must stay until the last job of
+ * the tool is over. E_VALIDATION, E_EXISTS, E_LIMIT, E_NOMEM. */
 int builtin_register(struct builtins *b, struct catalog *c, struct str card,
 		     const struct builtin_ops *ops, void *arg, struct err *e);
-/* Running jobs end in peace. E_NOT_FOUND. */
+/* Running jobs end in peace. E_NOT_FOUND: also for a tool of another provider. */
 int builtin_unregister(struct builtins *b, struct catalog *c, struct str name);
 
 /* The five tools of cards/. */

@@ -6,10 +6,11 @@
  *
  *   start    begin; report exactly once, later (never inside start)
  *   cancel   hurry up; the report still comes. Called at most once
+ *   done     the job is about to be freed: give back its instance
  *
- * A job belongs to whoever made it until the report, or until job_abandon: then it belongs to
- * itself and is freed when the provider reports. Jobs keep references of their own to all
- * they use.
+ * All three are called on the loop. A job belongs to whoever made it until job_free. When that
+ * comes before the report, the job belongs to itself and is freed when the provider reports.
+ * Jobs keep references of their own to all they use.
  */
 
 #ifndef PROVIDER_PROVIDER_H
@@ -28,7 +29,8 @@ struct job;
 struct provider {
 	const char *name;
 	void (*start)(struct provider *p, struct job *j);
-	void (*cancel)(struct provider *p, struct job *j);
+	void (*cancel)(struct provider *p, struct job *j); /* may be NULL */
+	void (*done)(struct provider *p, struct job *j);   /* may be NULL */
 };
 
 enum job_kind {
@@ -38,7 +40,7 @@ enum job_kind {
 
 /* What a tool gives back (seed 000 section 3.3). */
 struct output {
-	bool success;
+	bool success;        /* true from the start; an err makes it false */
 	struct buf content;  /* JSON content blocks, comma-separated, without the brackets */
 	struct buf modified; /* JSON strings, comma-separated: paths written, or that would be */
 	struct buf command;  /* that was executed, or would be; empty for none */
@@ -71,6 +73,7 @@ struct job {
 	struct work work;
 	struct deferred deferred;
 	bool cancel_sent;
+	bool reported; /* out is final */
 };
 
 struct job_spec {
@@ -94,6 +97,11 @@ void job_free(struct job **j);
 /* For providers. */
 void job_report(struct job *j);      /* out is filled */
 void job_report_soon(struct job *j); /* the same, on the next turn of the loop */
+
+/* Bounded by LIMIT_RESULT_BYTES and friends; done takes a zeroed one too. */
+void output_init(struct output *o);
+void output_done(struct output *o);
+struct output output_take(struct output *o); /* moves everything out; *o is left empty */
 
 /* For filling out. */
 void output_text(struct output *o, struct str text); /* adds a text block */

@@ -45,10 +45,16 @@ int workspace_relative(struct workspace *ws, struct str path, struct buf *out, s
 int workspace_read(struct workspace *ws, struct str path, struct buf *out, struct err *e);
 int workspace_read_bytes(struct workspace *ws, struct str path, struct buf *out, struct err *e);
 
+/* As workspace_read_bytes, but a missing file is no error: *ret_there is false then. */
+int workspace_peek(struct workspace *ws, struct str path, struct buf *out, bool *ret_there,
+		   struct err *e);
+
 /*
  * Atomic: readers see the old file or the new one, a crash leaves one of them. Parents are
  * made. Mode and owner's bits of an existing file are kept; a new one gets 0666 & ~umask.
- * A link as the last part is followed inside the root (the target is replaced, not the link).
+ * A link as the last part is followed inside the root (the target is replaced, not the link);
+ * one to nothing, or with an absolute target, is refused. A hard link is broken, so that a
+ * name of the file outside the root keeps its content.
  */
 int workspace_write(struct workspace *ws, struct str path, struct str text, struct err *e);
 int workspace_write_bytes(struct workspace *ws, struct str path, struct str bytes, struct err *e);
@@ -58,7 +64,8 @@ int workspace_append(struct workspace *ws, struct str path, struct str text, str
 bool workspace_exists(struct workspace *ws, struct str path);
 
 /* Entries sorted by name, directories with a '/' at the end, '\n' between; at most
- * LIMIT_DIR_ENTRIES. Names that would break a line or are no UTF-8 are shown escaped. */
+ * LIMIT_DIR_ENTRIES, while *ret_count says how many there are. Names that would break a line or
+ * are no UTF-8 are shown escaped. */
 int workspace_list(struct workspace *ws, struct str path, struct buf *out, size_t *ret_count,
 		   struct err *e);
 

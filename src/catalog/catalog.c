@@ -1,0 +1,177 @@
+/* catalog.c - tools in order of their names, and a map to find one. */
+
+#include "catalog/catalog.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+
+#define NEAR_CHARS 64 /* no name is longer */
+
+struct catalog {
+	struct tool **tools; /* sorted by name */
+	size_t count, cap, max;
+	struct map by_name;
+};
+
+struct catalog *
+catalog_new(size_t max_tools)
+{
+	struct catalog *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->max = max_tools;
+	map_init(&c->by_name, max_tools);
+	return c;
+}
+
+void
+catalog_free(struct catalog *c)
+{
+	if (!c)
+		return;
+	map_done(&c->by_name);
+	for (size_t i = 0; i < c->count; i++)
+		tool_unref(c->tools[i]);
+	free(c->tools);
+	free(c);
+}
+
+/* Where the name stands, or would stand. */
+static size_t
+place_of(const struct catalog *c, struct str name)
+{
+	size_t low = 0, high = c->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (str_cmp(c->tools[middle]->name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int
+grow(struct catalog *c)
+{
+	if (c->count < c->cap)
+		return 0;
+	size_t cap = c->cap ? c->cap * 2 : 16;
+	struct tool **tools = realloc(c->tools, cap * sizeof(struct tool *));
+	if (!tools)
+		return E_NOMEM;
+	c->tools = tools;
+	c->cap = cap;
+	return 0;
+}
+
+int
+catalog_add(struct catalog *c, struct tool *t, struct err *e)
+{
+	if (catalog_find(c, t->name))
+		return err_set(e, E_EXISTS, "%.*s: there is a tool of this name already",
+			       STR_ARG(t->name));
+	if (c->count >= c->max)
+		return err_set(e, E_LIMIT, "%.*s: there are %zu tools already", STR_ARG(t->name),
+			       c->count);
+	if (grow(c) < 0 || map_put(&c->by_name, t->name, t) < 0)
+		return err_plain(e, E_NOMEM);
+	size_t at = place_of(c, t->name);
+	memmove(c->tools + at + 1, c->tools + at, (c->count - at) * sizeof(struct tool *));
+	c->tools[at] = tool_ref(t);
+	c->count++;
+	return 0;
+}
+
+int
+catalog_remove(struct catalog *c, struct str name)
+{
+	struct tool *t = map_remove(&c->by_name, name);
+
+	if (!t)
+		return E_NOT_FOUND;
+	size_t at = place_of(c, name);
+	CHECK(c->tools[at] == t);
+	c->count--;
+	memmove(c->tools + at, c->tools + at + 1, (c->count - at) * sizeof(struct tool *));
+	tool_unref(t);
+	return 0;
+}
+
+struct tool *
+catalog_find(const struct catalog *c, struct str name)
+{
+	return map_find(&c->by_name, name);
+}
+
+static char
+lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+static unsigned
+least(unsigned a, unsigned b, unsigned c)
+{
+	unsigned d = a < b ? a : b;
+
+	return d < c ? d : c;
+}
+
+/* Edits from a to b, case aside; both at most NEAR_CHARS long. */
+static unsigned
+distance(struct str a, struct str b)
+{
+	unsigned row[NEAR_CHARS + 1];
+
+	for (unsigned i = 0; i <= b.len; i++)
+		row[i] = i;
+	for (unsigned i = 0; i < a.len; i++) {
+		unsigned corner = row[0];
+		row[0] = i + 1;
+		for (unsigned k = 0; k < b.len; k++) {
+			unsigned above = row[k + 1], differs = lower(a.ptr[i]) != lower(b.ptr[k]);
+			row[k + 1] = least(above + 1, row[k] + 1, corner + differs);
+			corner = above;
+		}
+	}
+	return row[b.len];
+}
+
+const struct tool *
+catalog_near(const struct catalog *c, struct str name)
+{
+	const struct tool *nearest = NULL;
+	unsigned best = name.len < 5 ? 2 : 4; /* must be below */
+
+	if (name.len == 0 || name.len > NEAR_CHARS)
+		return NULL;
+	for (size_t i = 0; i < c->count; i++) {
+		struct str other = c->tools[i]->name;
+		size_t apart = other.len > name.len ? other.len - name.len : name.len - other.len;
+		if (apart >= best)
+			continue;
+		unsigned d = distance(name, other);
+		if (d < best) {
+			best = d;
+			nearest = c->tools[i];
+		}
+	}
+	return nearest;
+}
+
+size_t
+catalog_count(const struct catalog *c)
+{
+	return c->count;
+}
+
+struct tool *
+catalog_at(const struct catalog *c, size_t i)
+{
+	CHECK(i < c->count);
+	return c->tools[i];
+}

@@ -1,0 +1,346 @@
+/* tool.c - a card is read once, checked, and never changes. */
+
+#include "catalog/tool.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+
+#define NAME_CHARS 64
+#define TIMEOUT_MAX_MS (24 * 3600 * 1000)
+#define RUNNING_MAX 1024
+
+static const char *const capabilities[] = {
+    [CAP_NONE] = "none",       [CAP_READ] = "read",       [CAP_WRITE] = "write",
+    [CAP_EXECUTE] = "execute", [CAP_NETWORK] = "network",
+};
+
+static const char *const reversibilities[] = {
+    [REV_PURE] = "pure",
+    [REV_IDEMPOTENT] = "idempotent",
+    [REV_COMPENSATABLE] = "compensatable",
+    [REV_IRREVERSIBLE] = "irreversible",
+};
+
+const char *
+capability_name(enum capability c)
+{
+	CHECK((size_t)c < ARRAY_LEN(capabilities));
+	return capabilities[c];
+}
+
+bool
+capability_parse(struct str name, enum capability *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++)
+		if (str_eq_nocase(name, str_of(capabilities[i]))) {
+			*ret = (enum capability)i;
+			return true;
+		}
+	return false;
+}
+
+const char *
+reversibility_name(enum reversibility r)
+{
+	CHECK((size_t)r < ARRAY_LEN(reversibilities));
+	return reversibilities[r];
+}
+
+/* The card as it is written; see cards/README.md. */
+struct card {
+	struct str name, title, description, capability, reversibility, command_argument;
+	const struct json *input_schema, *path_arguments, *examples;
+	bool requires_workspace, memory;
+	int64_t timeout_ms, max_running;
+};
+
+static const struct json_field card_fields[] = {
+    FIELD_REQUIRED(struct card, name, WANT_STR),
+    FIELD(struct card, title, WANT_STR),
+    FIELD_REQUIRED(struct card, description, WANT_STR),
+    FIELD_REQUIRED(struct card, capability, WANT_STR),
+    FIELD_REQUIRED(struct card, reversibility, WANT_STR),
+    FIELD_REQUIRED(struct card, input_schema, WANT_OBJECT),
+    FIELD(struct card, path_arguments, WANT_ARRAY),
+    FIELD(struct card, command_argument, WANT_STR),
+    FIELD(struct card, requires_workspace, WANT_BOOL),
+    FIELD(struct card, memory, WANT_BOOL),
+    FIELD(struct card, timeout_ms, WANT_INT),
+    FIELD(struct card, max_running, WANT_INT),
+    FIELD(struct card, examples, WANT_ARRAY),
+};
+
+struct example {
+	const struct json *input;
+	struct str note;
+};
+
+static const struct json_field example_fields[] = {
+    FIELD_REQUIRED(struct example, input, WANT_OBJECT),
+    FIELD(struct example, note, WANT_STR),
+};
+
+/* "write_file: capability: must be ..." */
+static int PRINTF_LIKE(4, 5)
+    refuse(struct err *e, struct str tool, const char *field, const char *fmt, ...)
+{
+	char why[sizeof(e->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	tool = tool.len ? str_utf8_upto(tool, NAME_CHARS) : S("card");
+	return err_set(e, E_VALIDATION, "%.*s: %s%s%s", STR_ARG(tool), field, *field ? ": " : "",
+		       why);
+}
+
+/* What a function below said, with the tool's name before it. */
+static int
+refuse_with(struct err *e, struct str tool, const char *field, int code)
+{
+	if (code == E_NOMEM || !e)
+		return code;
+	struct err why = *e;
+	return refuse(e, tool, field, "%s", why.text);
+}
+
+static bool
+name_is_good(struct str name)
+{
+	if (name.len == 0 || name.len > NAME_CHARS)
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+		if (!letter && !(c >= '0' && c <= '9') && c != '_' && c != '-')
+			return false;
+	}
+	return true;
+}
+
+/* Index of the word, or a refusal that lists them all. */
+static int
+word_index(struct err *e, struct str tool, const char *field, const char *const *words,
+	   size_t count, struct str word)
+{
+	struct buf all = BUF_INIT(256);
+
+	for (size_t i = 0; i < count; i++) {
+		if (str_is(word, words[i])) {
+			buf_done(&all);
+			return (int)i;
+		}
+		buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
+	}
+	int rc = refuse(e, tool, field, "must be one of %.*s", STR_ARG(buf_str(&all)));
+	buf_done(&all);
+	return rc;
+}
+
+static int
+check_range(struct err *e, struct str tool, const char *field, int64_t value, int64_t min,
+	    int64_t max)
+{
+	if (value >= min && value <= max)
+		return 0;
+	return refuse(e, tool, field, "must be between %lld and %lld", (long long)min,
+		      (long long)max);
+}
+
+/* An argument that is named must be one. */
+static int
+check_argument(struct err *e, const struct card *c, const char *field, const struct json *name)
+{
+	const struct json *properties = json_get(c->input_schema, S("properties"));
+
+	if (!json_is(name, JSON_STRING))
+		return refuse(e, c->name, field, "must hold strings");
+	if (!json_get(properties, json_str(name)))
+		return refuse(e, c->name, field, "input_schema has no property '%.*s'",
+			      STR_ARG(str_utf8_upto(json_str(name), NAME_CHARS)));
+	return 0;
+}
+
+static int
+check_arguments(struct err *e, const struct card *c, const struct json *card)
+{
+	int rc = 0;
+
+	for (struct json_iter it = json_iter(c->path_arguments); rc == 0 && json_next(&it);)
+		rc = check_argument(e, c, "path_arguments", it.value);
+	if (rc == 0 && c->command_argument.ptr)
+		rc =
+		    check_argument(e, c, "command_argument", json_get(card, S("command_argument")));
+	return rc;
+}
+
+static int
+check_examples(struct err *e, const struct card *c)
+{
+	struct example example;
+	char where[32];
+	size_t i = 0;
+
+	for (struct json_iter it = json_iter(c->examples); json_next(&it); i++) {
+		snprintf(where, sizeof(where), "examples[%zu]", i);
+		int rc = json_fields(it.value, example_fields, ARRAY_LEN(example_fields), where,
+				     &example, e);
+		if (rc < 0)
+			return refuse_with(e, c->name, "", rc);
+	}
+	return 0;
+}
+
+static int
+check_schema(struct err *e, const struct card *c)
+{
+	struct buf problems = BUF_INIT(sizeof(e->text));
+	int rc = 0;
+
+	if (!str_is(json_str(json_get(c->input_schema, S("type"))), "object"))
+		return refuse(e, c->name, "input_schema", "type must be \"object\"");
+	if (schema_subset(c->input_schema, &problems) < 0)
+		rc = refuse(e, c->name, "input_schema", "%.*s", STR_ARG(buf_str(&problems)));
+	buf_done(&problems);
+	return rc;
+}
+
+static int
+card_read(const struct json *root, struct card *c, struct err *e)
+{
+	/* A refusal should name the tool even where the name comes last. */
+	struct str name = json_str(json_get(root, S("name")));
+
+	*c = (struct card){
+	    .requires_workspace = json_len(json_get(root, S("path_arguments"))) > 0,
+	    .timeout_ms = -1,
+	};
+	int rc = json_fields(root, card_fields, ARRAY_LEN(card_fields), "", c, e);
+	if (rc < 0)
+		return refuse_with(e, name, "", rc);
+	if (!name_is_good(c->name))
+		return refuse(e, c->name, "name", "must be 1 to %d of A-Z a-z 0-9 _ -", NAME_CHARS);
+	if (str_trim(c->description).len == 0)
+		return refuse(e, c->name, "description", "must not be empty");
+	return 0;
+}
+
+/* The words and numbers of the card become the tool's. */
+static int
+card_apply(const struct card *c, struct tool *t, struct err *e)
+{
+	int capability = word_index(e, c->name, "capability", capabilities, ARRAY_LEN(capabilities),
+				    c->capability);
+	if (capability < 0)
+		return capability;
+	int reversibility = word_index(e, c->name, "reversibility", reversibilities,
+				       ARRAY_LEN(reversibilities), c->reversibility);
+	if (reversibility < 0)
+		return reversibility;
+	int64_t timeout_ms = c->timeout_ms;
+	if (timeout_ms == -1)
+		timeout_ms = capability >= CAP_EXECUTE ? LIMIT_CALL_SLOW_MS : LIMIT_CALL_MS;
+	int rc = check_range(e, c->name, "timeout_ms", timeout_ms, 1, TIMEOUT_MAX_MS);
+	if (rc == 0)
+		rc = check_range(e, c->name, "max_running", c->max_running, 0, RUNNING_MAX);
+	if (rc < 0)
+		return rc;
+	t->name = c->name;
+	t->title = c->title;
+	t->description = c->description;
+	t->capability = (enum capability)capability;
+	t->reversibility = (enum reversibility)reversibility;
+	t->requires_workspace = c->requires_workspace;
+	t->memory = c->memory;
+	t->timeout_ms = (unsigned)timeout_ms;
+	t->max_running = (unsigned)c->max_running;
+	t->command_argument = c->command_argument;
+	t->path_arguments = c->path_arguments;
+	t->input_schema = c->input_schema;
+	t->examples = c->examples;
+	return 0;
+}
+
+static int
+tool_fill(struct tool *t, struct err *e)
+{
+	const struct json *root = json_root(t->card);
+	struct card c;
+	int rc = card_read(root, &c, e);
+
+	if (rc == 0)
+		rc = card_apply(&c, t, e);
+	if (rc == 0)
+		rc = check_schema(e, &c);
+	if (rc == 0)
+		rc = check_arguments(e, &c, root);
+	if (rc == 0)
+		rc = check_examples(e, &c);
+	if (rc < 0)
+		return rc;
+	rc = schema_compile(t->card, t->input_schema, &t->compiled, e);
+	t->input = t->compiled;
+	return rc < 0 ? refuse_with(e, t->name, "input_schema", rc) : 0;
+}
+
+int
+tool_new(struct str card, struct tool **ret, struct err *e)
+{
+	const struct json_limits limits = {LIMIT_CARD_BYTES, LIMIT_JSON_DEPTH};
+	struct tool *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_plain(e, E_NOMEM);
+	t->refs = 1;
+	int rc = json_parse(card, &limits, &t->card, e);
+	if (rc < 0)
+		rc = refuse_with(e, S("card"), "", rc);
+	else
+		rc = tool_fill(t, e);
+	if (rc < 0)
+		tool_unref(t);
+	else
+		*ret = t;
+	return rc;
+}
+
+struct tool *
+tool_ref(struct tool *t)
+{
+	t->refs++;
+	return t;
+}
+
+void
+tool_unref(struct tool *t)
+{
+	if (!t || --t->refs > 0)
+		return;
+	if (t->provider_free)
+		t->provider_free(t->provider_data);
+	schema_free(t->compiled);
+	json_doc_unref(t->card);
+	free(t);
+}
+
+void
+tool_write(struct jw *w, const struct tool *t)
+{
+	jw_object(w);
+	jw_member(w, "name", t->name);
+	if (t->title.ptr)
+		jw_member(w, "title", t->title);
+	jw_member(w, "description", t->description);
+	jw_member_z(w, "capability", capability_name(t->capability));
+	jw_member_z(w, "side_effects", capability_name(t->capability)); /* as events call it */
+	jw_member_z(w, "reversibility", reversibility_name(t->reversibility));
+	jw_member_bool(w, "requires_workspace", t->requires_workspace);
+	jw_member_int(w, "timeout_ms", t->timeout_ms);
+	jw_key(w, "input_schema");
+	jw_value(w, t->input_schema);
+	jw_end(w);
+}

@@ -1,0 +1,173 @@
+/* builtin.c - C functions as a provider: a fresh instance per job, blocking work on a worker. */
+
+#include "provider/builtin.h"
+
+#include <stdlib.h>
+
+#include "base/embedded.h"
+#include "provider/builtin/tools.h"
+
+struct builtins {
+	struct provider provider; /* what tools point to */
+	struct loop *loop;
+};
+
+/* One registered tool; belongs to its definition, which calls in flight still hold. */
+struct builtin {
+	const struct builtin_ops *ops;
+	void *arg;
+};
+
+static const struct builtin_ops *
+ops_of(const struct job *j)
+{
+	return ((const struct builtin *)j->tool->provider_data)->ops;
+}
+
+/* On a worker. */
+static void
+work_do(void *arg)
+{
+	struct job *j = arg;
+	const struct builtin_ops *ops = ops_of(j);
+	struct err *e = &j->out.err;
+
+	/* Asked once before anything happens; a file operation that has begun ends. */
+	if (atomic_load(&j->cancelled)) {
+		err_plain(e, E_CANCELLED);
+		return;
+	}
+	int rc = j->kind == JOB_PREVIEW ? ops->preview(j) : ops->run(j->instance, j);
+	if (rc < 0 && e->code == 0) {
+		err_plain(e, E_EXECUTION);
+		err_inside(e, "%.*s returned %d", STR_ARG(j->tool->name), rc);
+	}
+}
+
+static void
+work_done(void *arg)
+{
+	job_report(arg);
+}
+
+static void
+refuse(struct job *j, int code)
+{
+	err_plain(&j->out.err, code);
+	job_report_soon(j);
+}
+
+static void
+provider_start(struct provider *p, struct job *j)
+{
+	const struct builtin *b = j->tool->provider_data;
+	struct loop *l = CONTAINER_OF(p, struct builtins, provider)->loop;
+
+	if (j->kind == JOB_PREVIEW && !b->ops->preview) {
+		job_report_soon(j);
+		return;
+	}
+	if (j->kind == JOB_RUN && !(j->instance = b->ops->make(b->arg))) {
+		refuse(j, E_NOMEM);
+		return;
+	}
+	if (j->kind == JOB_RUN && b->ops->start)
+		b->ops->start(j->instance, j);
+	else if (work_start(l, &j->work, work_do, work_done, j) < 0)
+		refuse(j, E_SYSTEM);
+}
+
+static void
+provider_cancel(struct provider *p, struct job *j)
+{
+	(void)p;
+	if (j->instance && ops_of(j)->cancel)
+		ops_of(j)->cancel(j->instance, j);
+}
+
+static void
+provider_done(struct provider *p, struct job *j)
+{
+	(void)p;
+	ops_of(j)->free(j->instance);
+	j->instance = NULL;
+}
+
+struct builtins *
+builtins_new(struct loop *l)
+{
+	struct builtins *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->provider = (struct provider){"builtin", provider_start, provider_cancel, provider_done};
+	b->loop = l;
+	return b;
+}
+
+void
+builtins_free(struct builtins *b)
+{
+	free(b);
+}
+
+int
+builtin_register(struct builtins *b, struct catalog *c, struct str card,
+		 const struct builtin_ops *ops, void *arg, struct err *e)
+{
+	struct tool *t = NULL;
+
+	CHECK(ops->make && ops->free && !ops->run == !!ops->start);
+	int rc = tool_new(card, &t, e);
+	if (rc < 0)
+		return rc;
+	struct builtin *one = malloc(sizeof(*one));
+	if (one) {
+		*one = (struct builtin){ops, arg};
+		t->provider = &b->provider;
+		t->provider_data = one;
+		t->provider_free = free;
+	}
+	rc = one ? catalog_add(c, t, e) : err_plain(e, E_NOMEM);
+	tool_unref(t); /* the catalog has its own reference */
+	return rc;
+}
+
+int
+builtin_unregister(struct builtins *b, struct catalog *c, struct str name)
+{
+	const struct tool *t = catalog_find(c, name);
+
+	if (!t || t->provider != &b->provider)
+		return E_NOT_FOUND;
+	return catalog_remove(c, name);
+}
+
+static const struct {
+	const char *card;
+	const struct builtin_ops *ops;
+} tools[] = {
+    {"list_dir.json", &list_dir_ops},     {"patch_file.json", &patch_file_ops},
+    {"read_file.json", &read_file_ops},   {"shell.json", &shell_ops},
+    {"write_file.json", &write_file_ops},
+};
+
+static struct str
+card_of(const char *name)
+{
+	for (const struct embedded *f = embedded_cards; f->name; f++)
+		if (strcmp(f->name, name) == 0)
+			return f->bytes;
+	BUG("a tool without its card");
+}
+
+int
+builtin_register_all(struct builtins *b, struct catalog *c, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		int rc = builtin_register(b, c, card_of(tools[i].card), tools[i].ops, NULL, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* write_file.c - create a file, or replace its whole content. */
+
+#include "base/limits.h"
+#include "provider/builtin/tools.h"
+
+static int
+write_file_run(void *instance, struct job *j)
+{
+	struct str path = argument_str(j, S("path")), content = argument_str(j, S("content"));
+
+	(void)instance;
+	int rc = workspace_write(j->context.workspace, path, content, &j->out.err);
+	if (rc < 0)
+		return rc;
+	output_textf(&j->out, "Wrote %zu bytes to %.*s", content.len, STR_ARG(path));
+	modified_add(j, path);
+	buf_addf(&j->out.metadata, "\"bytes\":%zu", content.len);
+	return 0;
+}
+
+/* It can be replaced, but not shown. */
+static void
+show_opaque(struct job *j, struct str path, const char *what, size_t bytes)
+{
+	j->out.err = ERR_NONE;
+	buf_addf(&j->out.diff, "[what is there now is %s; %zu bytes take its place]\n", what,
+		 bytes);
+	modified_add(j, path);
+}
+
+static int
+write_file_preview(struct job *j)
+{
+	struct str path = argument_str(j, S("path")), content = argument_str(j, S("content"));
+	struct buf before = BUF_INIT(LIMIT_FILE_READ);
+	bool there = false;
+
+	int rc = workspace_peek(j->context.workspace, path, &before, &there, &j->out.err);
+	if (rc == E_TOO_LARGE) {
+		show_opaque(j, path, "too large to be compared", content.len);
+		rc = 0;
+	} else if (rc == 0 && !str_is_utf8(buf_str(&before))) {
+		show_opaque(j, path, "not text", content.len);
+	} else if (rc == 0) {
+		modified_show(j, path, there ? buf_str(&before) : (struct str){NULL, 0}, content);
+	}
+	buf_done(&before);
+	return rc;
+}
+
+const struct builtin_ops write_file_ops = {
+    .make = file_work_make,
+    .free = file_work_free,
+    .run = write_file_run,
+    .preview = write_file_preview,
+};

@@ -1,0 +1,188 @@
+/* job.c - one piece of work for a provider, from start to report. */
+
+#include "provider/provider.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+
+/* Output. */
+
+void
+output_init(struct output *o)
+{
+	*o = (struct output){
+	    .success = true,
+	    .content = BUF_INIT(LIMIT_RESULT_BYTES),
+	    .modified = BUF_INIT(LIMIT_RESULT_BYTES),
+	    .command = BUF_INIT(LIMIT_COMMAND_BYTES),
+	    .metadata = BUF_INIT(64 * KIB),
+	    .diff = BUF_INIT(LIMIT_DIFF_BYTES),
+	};
+}
+
+void
+output_done(struct output *o)
+{
+	buf_done(&o->content);
+	buf_done(&o->modified);
+	buf_done(&o->command);
+	buf_done(&o->metadata);
+	buf_done(&o->diff);
+}
+
+struct output
+output_take(struct output *o)
+{
+	struct output out = *o;
+
+	output_init(o);
+	return out;
+}
+
+void
+output_text(struct output *o, struct str text)
+{
+	struct jw w = jw(&o->content);
+
+	if (o->content.len)
+		buf_addc(&o->content, ',');
+	jw_object(&w);
+	jw_member_z(&w, "type", "text");
+	jw_member(&w, "text", text);
+	jw_end(&w);
+}
+
+void
+output_textf(struct output *o, const char *fmt, ...)
+{
+	struct buf text = BUF_INIT(LIMIT_RESULT_BYTES);
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	output_text(o, buf_str(&text));
+	o->content.failed = o->content.failed || buf_failed(&text);
+	buf_done(&text);
+}
+
+void
+output_modified(struct output *o, struct str path)
+{
+	struct jw w = jw(&o->modified);
+
+	if (o->modified.len)
+		buf_addc(&o->modified, ',');
+	jw_str(&w, path);
+}
+
+/* Life. */
+
+static void
+job_destroy(struct job *j)
+{
+	if (j->instance && j->tool->provider->done)
+		j->tool->provider->done(j->tool->provider, j);
+	defer_cancel(&j->deferred);
+	output_done(&j->out);
+	tool_unref(j->tool);
+	json_doc_unref(j->input_doc);
+	workspace_unref(j->context.workspace);
+	arena_free(j->arena);
+	free(j);
+}
+
+static bool
+context_copy(struct job *j, const struct job_context *from)
+{
+	j->context = (struct job_context){
+	    .session = arena_str(j->arena, from->session),
+	    .turn = arena_str(j->arena, from->turn),
+	    .tool_use_id = arena_str(j->arena, from->tool_use_id),
+	};
+	return j->context.session.ptr && j->context.turn.ptr && j->context.tool_use_id.ptr;
+}
+
+int
+job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct err *e)
+{
+	struct job *j = calloc(1, sizeof(*j));
+
+	CHECK(spec->tool->provider);
+	if (!j)
+		return err_plain(e, E_NOMEM);
+	j->arena = arena_new(LIMIT_CALL_ARENA);
+	if (!j->arena || !context_copy(j, &spec->context)) {
+		arena_free(j->arena);
+		free(j);
+		return err_plain(e, E_NOMEM);
+	}
+	j->kind = spec->kind;
+	j->tool = tool_ref(spec->tool);
+	j->input_doc = spec->input_doc ? json_doc_ref(spec->input_doc) : NULL;
+	j->input = spec->input;
+	if (spec->context.workspace)
+		j->context.workspace = workspace_ref(spec->context.workspace);
+	atomic_init(&j->cancelled, false);
+	output_init(&j->out);
+	j->loop = l;
+	j->report = spec->report;
+	j->stream = spec->stream;
+	j->owner = spec->owner;
+	*ret = j;
+	j->tool->provider->start(j->tool->provider, j);
+	return 0;
+}
+
+void
+job_cancel(struct job *j)
+{
+	if (j->cancel_sent || j->reported)
+		return;
+	j->cancel_sent = true;
+	atomic_store(&j->cancelled, true);
+	if (j->tool->provider->cancel)
+		j->tool->provider->cancel(j->tool->provider, j);
+}
+
+void
+job_free(struct job **at)
+{
+	struct job *j = *at;
+
+	*at = NULL;
+	if (!j)
+		return;
+	j->report = NULL;
+	j->stream = NULL;
+	j->owner = NULL;
+	if (j->reported)
+		job_destroy(j);
+}
+
+/* The owner may free the job inside its report: j is not touched after that. */
+void
+job_report(struct job *j)
+{
+	CHECK(!j->reported);
+	j->reported = true;
+	if (j->out.err.code < 0)
+		j->out.success = false;
+	if (j->report)
+		j->report(j, j->owner);
+	else
+		job_destroy(j);
+}
+
+static void
+report_now(void *arg)
+{
+	job_report(arg);
+}
+
+void
+job_report_soon(struct job *j)
+{
+	defer(j->loop, &j->deferred, report_now, j);
+}
