@@ -1,0 +1,124 @@
+/*
+ * access.c - who may come in.
+ *
+ * A web page the user looks at can send requests to 127.0.0.1 too, and by a name that it makes
+ * resolve to it even read the answers. So over TCP the Host must be ours, and so must the Origin,
+ * whatever the path. No CORS header is ever sent: no other origin is let in.
+ */
+
+#include <stdio.h>
+
+#include "front/visit.h"
+#include "loop/child.h"
+
+static bool
+is_authority(struct str given, const char *name, uint16_t port)
+{
+	char whole[LIMIT_HOST_BYTES + 8];
+
+	snprintf(whole, sizeof(whole), "%s:%u", name, port);
+	return str_eq_nocase(given, str_of(whole)) ||
+	       (port == 80 && str_eq_nocase(given, str_of(name)));
+}
+
+bool
+access_names_us(const struct front *f, struct str authority, uint16_t port)
+{
+	static const char *const loopback[] = {"127.0.0.1", "localhost", "[::1]"};
+
+	for (size_t i = 0; i < ARRAY_LEN(loopback); i++)
+		if (is_authority(authority, loopback[i], port))
+			return true;
+	for (size_t i = 0; i < f->host_count; i++)
+		if (is_authority(authority, f->hosts[i], port))
+			return true;
+	return false;
+}
+
+int
+access_origin(const struct front *f, const struct http_request *r, struct err *e)
+{
+	size_t origins = http_header_times(r, "origin");
+	struct str origin = http_header(r, "origin");
+
+	/* No browser comes over a Unix socket, unless somebody forwards it: then for no page. */
+	if (r->local)
+		return origins == 0
+			   ? 0
+			   : err_set(e, E_FORBIDDEN, "requests from web pages are not taken here");
+	if (http_header_times(r, "host") != 1 ||
+	    !access_names_us(f, http_header(r, "host"), r->port))
+		return err_set(e, E_FORBIDDEN, "the Host is not a name of this gateway");
+	if (origins == 0)
+		return 0;
+	if (origins > 1 || !str_starts(origin, S("http://")) ||
+	    !access_names_us(f, str_from(origin, sizeof("http://") - 1), r->port))
+		return err_set(e, E_FORBIDDEN, "the Origin is not this gateway");
+	return 0;
+}
+
+/* Takes the same time wherever they differ; only the length shows. */
+static bool
+same_secret(struct str a, struct str b)
+{
+	volatile unsigned char differ = a.len != b.len;
+
+	for (size_t i = 0; i < a.len && i < b.len; i++)
+		differ |= (unsigned char)(a.ptr[i] ^ b.ptr[i]);
+	return differ == 0;
+}
+
+static int
+check_token(const struct front *f, const struct http_request *r, struct err *e)
+{
+	struct str given = http_header(r, "authorization");
+	struct str scheme = S("Bearer ");
+
+	if (r->local || !f->token)
+		return 0;
+	if (http_header_times(r, "authorization") != 1 ||
+	    !str_eq_nocase(str_upto(given, scheme.len), scheme) ||
+	    !same_secret(str_trim(str_from(given, scheme.len)), str_of(f->token)))
+		return err_plain(e, E_UNAUTHORIZED);
+	return 0;
+}
+
+bool
+access_from_tool(const struct http_request *r)
+{
+	return r->local && child_is_ours(r->peer_pid);
+}
+
+int
+access_route(const struct visit *v, struct err *e)
+{
+	switch (v->route->access) {
+	case ACCESS_OPEN: return 0;
+	case ACCESS_TOKEN: return check_token(v->front, v->http, e);
+	case ACCESS_PERSON:
+		if (access_from_tool(v->http))
+			return err_set(e, E_FORBIDDEN, "a tool call cannot answer questions");
+		return check_token(v->front, v->http, e);
+	case ACCESS_LOCAL:
+		if (v->http->local)
+			return 0;
+		return err_set(e, E_FORBIDDEN, "this is served over the Unix socket only");
+	}
+	BUG("a route without an access rule");
+}
+
+int
+access_media(const struct http_request *r, struct err *e)
+{
+	struct str type = http_header(r, "content-type");
+	ptrdiff_t end = str_index(type, ';');
+
+	if (r->body.len == 0)
+		return 0;
+	if (end >= 0)
+		type = str_upto(type, (size_t)end);
+	/* A form or text/plain could be sent by any page without asking first. */
+	if (!str_eq_nocase(str_trim(type), S("application/json")))
+		return err_plain(e, E_MEDIA_TYPE);
+	return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * front.h - the doors: REST, event streams, the status page, MCP over stdio framing.
+ *
+ * Fronts make calls and render results; they decide nothing about them. All of them are
+ * served by one HTTP server and one table of routes (tbl/routes.def).
+ *
+ * Who may come in: over TCP the Host must be the address we listen on or a loopback name, an
+ * Origin (if sent) the same, bodies application/json, and the bearer token right; the Unix socket
+ * is mode 0600 and needs none. A process inside a tool call can reach the socket too, but is
+ * known by its descent and may not approve anything (PERSON routes).
+ */
+
+#ifndef FRONT_FRONT_H
+#define FRONT_FRONT_H
+
+#include "call/gateway.h"
+#include "net/http.h"
+
+struct front;
+
+struct front_spec {
+	struct gateway *gw;
+	void (*stop)(void *arg); /* somebody asked the gateway to end */
+	void *arg;
+};
+
+int front_new(const struct front_spec *spec, struct front **ret, struct err *e);
+struct http_server *front_server(struct front *f); /* to listen with */
+/* Copied; NULL: no token is asked for. */
+int front_set_token(struct front *f, const char *token);
+/* A host listened on beside the loopback: it is taken in Host and Origin too. E_LIMIT. */
+int front_allow_host(struct front *f, const char *host);
+/* Ends streams and connections, lets answers out for at most grace_ms. */
+void front_stop(struct front *f, unsigned grace_ms, void (*done)(void *arg), void *arg);
+void front_free(struct front *f); /* after done; takes NULL */
+
+#endif

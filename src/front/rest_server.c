@@ -1,0 +1,110 @@
+/* rest_server.c - the gateway itself: is it well, what is it, what does it know. */
+
+#include "front/visit.h"
+
+static void
+reply_pair(const struct visit *v, int status, const char *key, const char *value)
+{
+	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	struct jw w = jw(&b);
+
+	jw_object(&w);
+	jw_member_z(&w, key, value);
+	jw_end(&w);
+	reply_json(v->http, status, &b);
+}
+
+void
+route_health(const struct visit *v)
+{
+	reply_pair(v, 200, "status", "ok");
+}
+
+void
+route_ready(const struct visit *v)
+{
+	struct store *store = v->front->gw->store;
+	struct err e;
+
+	if (v->front->gw->stopping)
+		err_plain(&e, E_STOPPING);
+	else if (store && store_health(store, &e) < 0)
+		err_set(&e, E_UNAVAILABLE, "%s", err_row(E_STORE)->sentence);
+	else {
+		reply_pair(v, 200, "status", "ready");
+		return;
+	}
+	reply_err(v->http, &e);
+}
+
+void
+route_version(const struct visit *v)
+{
+	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	struct jw w = jw(&b);
+
+	jw_object(&w);
+	jw_member_z(&w, "name", "holdfast");
+	jw_member_z(&w, "version", HOLDFAST_VERSION);
+	jw_end(&w);
+	reply_json(v->http, 200, &b);
+}
+
+void
+route_status(const struct visit *v)
+{
+	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	struct jw w = jw(&b);
+
+	gateway_write_status(&w, v->front->gw);
+	reply_json(v->http, 200, &b);
+}
+
+/* All of them, or those a session sees. */
+static void
+reply_tools(const struct visit *v, const struct session *s)
+{
+	const struct catalog *c = v->front->gw->catalog;
+	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
+	struct jw w = jw(&b);
+
+	jw_object(&w);
+	jw_key(&w, "tools");
+	jw_array(&w);
+	for (size_t i = 0; i < catalog_count(c); i++)
+		if (!s || tool_visible(catalog_at(c, i), s))
+			tool_write(&w, catalog_at(c, i));
+	jw_end(&w);
+	jw_end(&w);
+	reply_json(v->http, 200, &b);
+}
+
+void
+route_tools_list(const struct visit *v)
+{
+	reply_tools(v, NULL);
+}
+
+void
+route_session_tools(const struct visit *v)
+{
+	struct session *s = visit_session(v);
+
+	if (s)
+		reply_tools(v, s);
+}
+
+void
+route_stop(const struct visit *v)
+{
+	struct front *f = v->front;
+	struct err e;
+
+	if (access_from_tool(v->http)) {
+		err_set(&e, E_FORBIDDEN, "a tool call cannot stop the gateway");
+		reply_err(v->http, &e);
+		return;
+	}
+	reply_pair(v, 202, "status", "stopping");
+	f->spec.stop(f->spec.arg);
+}

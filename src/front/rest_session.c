@@ -1,0 +1,227 @@
+/* rest_session.c - opening, showing and ending sessions. */
+
+#include "front/visit.h"
+
+#include <stdlib.h>
+
+static void
+reply_session(const struct visit *v, int status, const struct session *s)
+{
+	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
+	struct jw w = jw(&b);
+
+	session_write(&w, s);
+	reply_json(v->http, status, &b);
+}
+
+/* A session that is not open: it has ended, or there never was one. */
+static void
+reply_not_open(const struct visit *v, const struct store_page *page)
+{
+	reply_code(v->http, page->count ? E_SESSION_ENDED : E_NO_SESSION);
+}
+
+static void
+ask_session(const struct visit *v, journal_answer_fn answer)
+{
+	struct store_query q = {.id = visit_param(v, "id"), .limit = 1};
+
+	if (v->front->gw->store)
+		journal_ask(v, store_find_sessions, &q, answer);
+	else
+		reply_code(v->http, E_NO_SESSION);
+}
+
+struct session *
+visit_session(const struct visit *v)
+{
+	struct session *s = session_find(v->front->gw->sessions, visit_param(v, "id"));
+
+	if (!s)
+		ask_session(v, reply_not_open);
+	return s;
+}
+
+static void
+go_on_if_kept(const struct visit *v, const struct store_page *page)
+{
+	if (page->count)
+		v->next(v);
+	else
+		reply_code(v->http, E_NO_SESSION);
+}
+
+void
+visit_known_session(const struct visit *v, void (*next)(const struct visit *v))
+{
+	struct visit waiting = *v;
+
+	waiting.next = next;
+	if (session_find(v->front->gw->sessions, visit_param(v, "id")))
+		next(v);
+	else
+		ask_session(&waiting, go_on_if_kept);
+}
+
+int
+session_begin(struct front *f, struct str workspace, struct str kind, struct str client,
+	      struct session **ret, struct err *e)
+{
+	char path[LIMIT_PATH];
+	struct session_spec spec = {.workspace = path, .shut = f->gw->shut, .client = client};
+	int code = path_absolute(workspace, path, e);
+
+	if (code < 0)
+		return code;
+	if (kind.ptr && !session_kind_parse(kind, &spec.kind))
+		return err_set(e, E_BAD_REQUEST, "kind: must be main or worker");
+	if (f->gw->stopping)
+		return err_plain(e, E_STOPPING);
+	return session_open(f->gw->sessions, &spec, ret, e);
+}
+
+struct session_order {
+	struct str workspace, kind, client;
+};
+static const struct json_field session_fields[] = {
+    FIELD_REQUIRED(struct session_order, workspace, WANT_STR),
+    FIELD(struct session_order, kind, WANT_STR),
+    FIELD(struct session_order, client, WANT_STR),
+};
+
+void
+route_session_create(const struct visit *v)
+{
+	struct session_order order = {.client = S("rest")};
+	struct json_doc *doc = NULL;
+	struct session *s = NULL;
+	struct err e;
+
+	int code = body_parse(v->http, &doc, &e);
+	if (code == 0)
+		code = json_fields(json_root(doc), session_fields, ARRAY_LEN(session_fields), "",
+				   &order, &e);
+	if (code == 0)
+		code = session_begin(v->front, order.workspace, order.kind, order.client, &s, &e);
+	if (code == 0)
+		reply_session(v, 201, s);
+	else
+		reply_err(v->http, &e);
+	json_doc_unref(doc);
+}
+
+struct listed {
+	const struct session *session;
+};
+
+static int
+by_id(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	return strcmp(x->session->id.text, y->session->id.text);
+}
+
+static void
+reply_open_sessions(const struct visit *v)
+{
+	const struct sessions *all = v->front->gw->sessions;
+	size_t count = sessions_count(all), at = 0, n = 0;
+	struct listed *rows = calloc(count + 1, sizeof(*rows));
+	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
+	struct jw w = jw(&b);
+
+	if (!rows) {
+		reply_code(v->http, E_NOMEM);
+		return;
+	}
+	while (n < count && (rows[n].session = session_each(all, &at)))
+		n++;
+	qsort(rows, n, sizeof(*rows), by_id); /* ids are in order of time */
+	jw_object(&w);
+	jw_key(&w, "sessions");
+	jw_array(&w);
+	for (size_t i = 0; i < n; i++)
+		session_write(&w, rows[i].session);
+	jw_end(&w);
+	jw_end(&w);
+	free(rows);
+	reply_json(v->http, 200, &b);
+}
+
+static void
+reply_kept_sessions(const struct visit *v, const struct store_page *page)
+{
+	journal_reply(v, "sessions", page);
+}
+
+void
+route_sessions_list(const struct visit *v)
+{
+	struct store_query q = {.newest = true, .limit = 100};
+	struct err e;
+
+	if (!query_flag(v->http, "all"))
+		reply_open_sessions(v);
+	else if (query_number(v->http, "limit", LIMIT_EVENT_PAGE, &q.limit, &e) < 0)
+		reply_err(v->http, &e);
+	else
+		journal_ask(v, store_find_sessions, &q, reply_kept_sessions);
+}
+
+static void
+reply_kept_session(const struct visit *v, const struct store_page *page)
+{
+	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
+
+	if (page->count == 0) {
+		reply_code(v->http, E_NO_SESSION);
+		return;
+	}
+	buf_add(&b, page->rows[0].json);
+	reply_json(v->http, 200, &b);
+}
+
+void
+route_session_show(const struct visit *v)
+{
+	struct session *s = session_find(v->front->gw->sessions, visit_param(v, "id"));
+
+	if (s)
+		reply_session(v, 200, s);
+	else
+		ask_session(v, reply_kept_session);
+}
+
+void
+route_session_delete(const struct visit *v)
+{
+	struct session *s = visit_session(v);
+	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	struct jw w = jw(&b);
+
+	if (!s)
+		return;
+	jw_object(&w);
+	jw_member_z(&w, "session_id", s->id.text);
+	jw_member_bool(&w, "ended", true);
+	jw_end(&w);
+	gateway_end_session(v->front->gw, s);
+	reply_json(v->http, 200, &b);
+}
+
+void
+route_session_cancel(const struct visit *v)
+{
+	struct session *s = visit_session(v);
+	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	struct jw w = jw(&b);
+
+	if (!s)
+		return;
+	jw_object(&w);
+	jw_member_z(&w, "session_id", s->id.text);
+	jw_member_int(&w, "cancelled", (int64_t)gateway_cancel_session(v->front->gw, s));
+	jw_end(&w);
+	reply_json(v->http, 202, &b);
+}

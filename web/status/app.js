@@ -1,0 +1,335 @@
+// app.js - the status page: what waits for a person, what runs, what happens.
+//
+// Everything an agent or a tool wrote goes into the page as text, never as markup, and with the
+// characters made visible that could hide or turn it round.
+
+const EVENTS_SHOWN = 200;
+const CALLS_SHOWN = 12;
+const $ = (id) => document.getElementById(id);
+
+// ---- the token -------------------------------------------------------------------------------
+
+const fragment = new URLSearchParams(location.hash.slice(1));
+if (fragment.has("token")) {
+	sessionStorage.setItem("token", fragment.get("token"));
+	history.replaceState(null, "", location.pathname);
+}
+
+function headers(more) {
+	const token = sessionStorage.getItem("token");
+	return token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
+}
+
+class Refused extends Error {}
+
+// Answers {status, body}; a missing or wrong token becomes Refused.
+async function ask(method, path, body) {
+	const answer = await fetch(path, {
+		method,
+		headers: headers(body ? { "Content-Type": "application/json" } : {}),
+		body: body && JSON.stringify(body),
+	});
+	if (answer.status === 401) throw new Refused();
+	return { status: answer.status, body: await answer.json() };
+}
+
+// ---- putting text on the page ----------------------------------------------------------------
+
+// Control, bidirectional and invisible characters, but not tab and line feed.
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+const visible = (text) =>
+	String(text ?? "").replace(HIDDEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+
+function el(tag, className, text) {
+	const node = document.createElement(tag);
+	if (className) node.className = className;
+	if (text !== undefined) node.textContent = visible(text);
+	return node;
+}
+
+function button(text, className, act, label) {
+	const b = el("button", className, text);
+	b.type = "button";
+	if (label) b.setAttribute("aria-label", visible(label));
+	b.addEventListener("click", act);
+	return b;
+}
+
+const clock = (when) => new Date(when).toLocaleTimeString([], { hour12: false });
+const calls = (n) => `${n} ${n === 1 ? "call" : "calls"}`;
+const short = (id) => (id ? "…" + id.slice(-6) : "");
+
+function when(stamp) {
+	const t = el("time", "", clock(stamp));
+	t.dateTime = stamp;
+	return t;
+}
+
+// ---- counts ----------------------------------------------------------------------------------
+
+function showCounts(s) {
+	const alive = Object.values(s.calls).reduce((a, b) => a + b, 0);
+	const counts = [
+		["sessions", s.sessions],
+		["waiting for you", s.questions],
+		["calls alive", alive],
+		["completed", s.totals.completed],
+		["failed", s.totals.failed],
+	];
+	$("counts").replaceChildren(...counts.map(([name, n]) => {
+		const pair = el("div");
+		pair.append(el("dt", "", name), el("dd", "", n));
+		return pair;
+	}));
+	document.title = s.questions ? `(${s.questions}) Holdfast` : "Holdfast";
+}
+
+// ---- questions -------------------------------------------------------------------------------
+
+const ANSWERS = [
+	["Allow once", "yes", "allow", "once"],
+	["Allow for session", "", "allow", "session"],
+	["Always in this workspace", "", "allow", "workspace"],
+	["Always “…”", "", "allow", "workspace_prefix"], // where a prefix is safe
+	["Deny", "no", "deny", "once"],
+];
+const COVERS = {
+	session: (q) => `every ${q.tool_name} call of this session`,
+	workspace: (q) => `every ${q.tool_name} call in ${q.workspace_path}, from now on`,
+	workspace_prefix: (q) => `commands beginning ${q.prefix} in ${q.workspace_path}, from now on`,
+};
+
+const DIFF_CLASS = { "+": "added", "-": "removed", "@": "where" };
+
+function diffBlock(diff) {
+	const pre = el("pre");
+	// The first two lines name the file; further down "--- x" is the removed line "-- x".
+	diff.replace(/\n$/, "").split("\n").forEach((text, i) => {
+		pre.append(el("span", `line ${i < 2 ? "where" : DIFF_CLASS[text[0]] ?? ""}`, text));
+	});
+	return pre;
+}
+
+function whatWouldHappen(q) {
+	const pre = q.diff ? diffBlock(q.diff) : el("pre", "", q.command ?? JSON.stringify(q.input, null, 2));
+	pre.tabIndex = 0; // long ones scroll, also by keyboard
+	pre.setAttribute("aria-label", q.diff ? "The change" : q.command ? "The command" : "The arguments");
+	return pre;
+}
+
+async function answer(card, q, decision, scope) {
+	const buttons = card.querySelectorAll("button");
+	buttons.forEach((b) => (b.disabled = true));
+	try {
+		const { status, body } = await ask("POST", `/confirmations/${q.confirmation_request_id}`, {
+			decision, scope, by: "status page", ...(scope === "workspace_prefix" && { prefix: q.prefix }),
+		});
+		if (status === 200) return refreshSoon();
+		card.querySelector(".said").textContent = visible(body.error.message);
+		if (status === 409 || status === 404) return setTimeout(refreshSoon, 2500);
+	} catch (e) {
+		if (e instanceof Refused) return askToken();
+		card.querySelector(".said").textContent = "The gateway could not be reached.";
+	}
+	buttons.forEach((b) => (b.disabled = false));
+}
+
+function questionCard(q) {
+	const card = el("article", "question");
+	const title = el("h3", "", q.tool_name);
+	title.append(el("span", "effect", q.side_effects), el("span", "left"));
+	const paths = q.projected_modifications?.length ? `changes ${q.projected_modifications.join(", ")} · ` : "";
+	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}`);
+	const buttons = el("div", "buttons");
+	for (const [text, className, decision, scope] of ANSWERS) {
+		if (scope === "workspace_prefix" && !q.prefix) continue;
+		const name = text.replace("…", q.prefix);
+		const covers = COVERS[scope]?.(q) ?? `${q.tool_name}, ${q.command ?? q.input_summary}`;
+		const b = button(name, className, () => answer(card, q, decision, scope),
+			`${name}: ${covers}`.slice(0, 300));
+		b.title = visible(covers);
+		buttons.append(b);
+	}
+	card.append(title, about, whatWouldHappen(q), buttons, el("p", "said"));
+	card.dataset.id = q.confirmation_request_id;
+	card.dataset.expires = Date.parse(q.expires_at);
+	return card;
+}
+
+// Cards stay as they are while their question is open: nothing moves under a finger.
+function showQuestions(list) {
+	const box = $("questions");
+	const open = new Set(list.map((q) => q.confirmation_request_id));
+	const there = new Set();
+	for (const card of [...box.children])
+		open.has(card.dataset.id) ? there.add(card.dataset.id) : card.remove();
+	for (const q of list)
+		if (!there.has(q.confirmation_request_id)) box.append(questionCard(q));
+	$("no-questions").hidden = list.length > 0;
+	countDown();
+}
+
+function countDown() {
+	for (const card of $("questions").children) {
+		const s = Math.max(0, Math.round((card.dataset.expires - Date.now()) / 1000));
+		card.querySelector(".left").textContent = `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")} left`;
+	}
+}
+setInterval(countDown, 1000);
+
+// ---- calls -----------------------------------------------------------------------------------
+
+function callRow(c, alive) {
+	const li = el("li");
+	li.dataset.state = c.state;
+	const gist = el("span", "gist mono", c.input_summary ?? c.message ?? c.command ?? JSON.stringify(c.input));
+	gist.title = gist.textContent;
+	const end = el("span", "state", alive ? c.state : c.error_class ?? c.state);
+	if (alive)
+		end.append(" ", button("cancel", "small", () => ask("POST", `/calls/${c.call_id}/cancel`).catch(failed),
+			`Cancel ${c.tool_name}`));
+	li.append(when(c.opened_at), el("span", "what", c.tool_name), gist, end);
+	return li;
+}
+
+function showCalls(alive, kept) {
+	const ids = new Set(alive.map((c) => c.call_id));
+	const over = kept.filter((c) => !ids.has(c.call_id)).reverse();
+	const rows = [...alive.map((c) => callRow(c, true)), ...over.map((c) => callRow(c, false))];
+	$("calls").replaceChildren(...rows.slice(0, CALLS_SHOWN));
+	$("no-calls").hidden = rows.length > 0;
+}
+
+// ---- events ----------------------------------------------------------------------------------
+
+const GISTS = {
+	"session.created": (p) => `${p.client} in ${p.workspace_path}`,
+	"session.ended": (p) => `after ${p.duration_seconds} s and ${p.turn_count} turns`,
+	"turn.started": (p) => calls(p.tool_call_count),
+	"turn.completed": (p) => `${calls(p.tool_call_count)}, ${p.failed} failed`,
+	"turn.cancelled": (p) => p.reason,
+	"tool.called": (p) => `${p.tool_name} (${p.side_effects})`,
+	"tool.completed": (p) => `${p.tool_name}, ${p.latency_ms} ms`,
+	"tool.failed": (p) => `${p.tool_name}: ${p.error_message}`,
+	"tool.input_invalid": (p) => `${p.tool_name}: ${p.validation_errors?.join("; ")}`,
+	"tool.confirmation_requested": (p) => `${p.tool_name}: ${p.command_summary ?? p.input_summary}`,
+	"tool.confirmation_resolved": (p) => `${p.tool_name}: ${p.decision}${p.by ? ` by ${p.by}` : ""}`,
+	"tool.output_delta": (p) => p.text,
+	gap: (p) => `${p.missed} events were missed`,
+};
+
+function showEvent(type, ev) {
+	const list = $("events");
+	const p = ev.payload ?? ev;
+	const call = type === "tool.output_delta" ? p.call_id : undefined;
+	// Output of one call stays one line, otherwise it would push all else out.
+	if (call && list.firstChild?.dataset.call === call) list.firstChild.remove();
+	const li = el("li");
+	if (call) li.dataset.call = call;
+	const gist = el("span", "gist mono", GISTS[type]?.(p) ?? "");
+	gist.title = gist.textContent;
+	li.append(when(ev.timestamp ?? new Date().toISOString()), el("span", "what", type), gist,
+		el("span", "state mono", short(ev.session_id)));
+	list.prepend(li);
+	while (list.childElementCount > EVENTS_SHOWN) list.lastChild.remove();
+	$("no-events").hidden = true;
+}
+
+// ---- keeping up ------------------------------------------------------------------------------
+
+let refreshing;
+
+// However many events come, the lists are fetched a few times a second at most.
+function refreshSoon() {
+	refreshing ??= setTimeout(() => {
+		refreshing = undefined;
+		refresh().catch(failed);
+	}, 200);
+}
+
+async function refresh() {
+	const [status, questions, alive, kept] = await Promise.all([
+		ask("GET", "/status"), ask("GET", "/confirmations"), ask("GET", "/calls"),
+		ask("GET", `/calls?all=1&limit=${CALLS_SHOWN}`),
+	]);
+	showCounts(status.body);
+	showQuestions(questions.body.confirmations);
+	showCalls(alive.body.calls, kept.body.calls ?? []); // a gateway without a journal has none
+}
+
+// One event stream; the browser's own EventSource cannot send the token.
+let lastId = "";
+
+function takeBlock(block) {
+	const fields = { event: "message", data: [] };
+	for (const line of block.split("\n")) {
+		const at = line.indexOf(": ");
+		if (at < 1) continue; // a comment
+		const [name, value] = [line.slice(0, at), line.slice(at + 2)];
+		name === "data" ? fields.data.push(value) : (fields[name] = value);
+	}
+	if (!fields.data.length) return;
+	if (fields.id) lastId = fields.id;
+	showEvent(fields.event, JSON.parse(fields.data.join("\n")));
+	refreshSoon();
+}
+
+async function follow() {
+	const since = lastId ? `&since=${lastId}` : "";
+	const stream = await fetch(`/events?watch=1${since}`, { headers: headers({ Accept: "text/event-stream" }) });
+	if (stream.status === 401) throw new Refused();
+	if (!stream.ok) throw new Error((await stream.json()).error.message);
+	tell("on", "live");
+	await refresh();
+	const reader = stream.body.pipeThrough(new TextDecoderStream()).getReader();
+	for (let text = "";;) {
+		const { done, value } = await reader.read();
+		if (done) throw new Error("the gateway ended the stream");
+		const blocks = (text + value).split("\n\n");
+		text = blocks.pop();
+		blocks.forEach(takeBlock);
+	}
+}
+
+function tell(state, text) {
+	$("link").dataset.state = state;
+	$("link").textContent = text;
+}
+
+function failed(e) {
+	e instanceof Refused ? askToken() : tell("off", "not connected, trying again");
+}
+
+function askToken() {
+	$("refused").textContent = sessionStorage.getItem("token") ? "This token is not accepted." : "";
+	sessionStorage.removeItem("token");
+	$("main").hidden = true;
+	$("entry").hidden = false;
+	tell("off", "a token is needed");
+	$("token").focus();
+}
+
+$("entry").addEventListener("submit", (e) => {
+	e.preventDefault();
+	sessionStorage.setItem("token", $("token").value.trim());
+	$("token").value = "";
+	run();
+});
+
+async function run() {
+	$("entry").hidden = true;
+	$("main").hidden = false;
+	for (let wait = 1000;; wait = Math.min(wait * 2, 15000)) {
+		const began = Date.now();
+		try {
+			await follow();
+		} catch (e) {
+			failed(e);
+			if (e instanceof Refused) return;
+		}
+		if (Date.now() - began > 10000) wait = 1000;
+		await new Promise((r) => setTimeout(r, wait));
+	}
+}
+
+run();
