@@ -21,10 +21,12 @@
 
 #define SESSIONS 16
 
-static const char card[] =
-    "{\"name\":\"noop\",\"description\":\"Does nothing.\",\"capability\":\"none\",\"reversibility\":\"pure\","
-    "\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"maxLength\":4096},"
-    "\"limit\":{\"type\":\"integer\",\"minimum\":1}},\"required\":[\"path\"],\"additionalProperties\":false}}";
+static const char card[] = "{\"name\":\"noop\",\"description\":\"Does "
+			   "nothing.\",\"capability\":\"none\",\"reversibility\":\"pure\","
+			   "\"input_schema\":{\"type\":\"object\",\"properties\":{\"path\":{"
+			   "\"type\":\"string\",\"maxLength\":4096},"
+			   "\"limit\":{\"type\":\"integer\",\"minimum\":1}},\"required\":[\"path\"]"
+			   ",\"additionalProperties\":false}}";
 
 static void *
 noop_make(void *arg)
@@ -50,8 +52,9 @@ noop_start(void *instance, struct job *j)
 static const struct builtin_ops noop = {.make = noop_make, .free = noop_free, .start = noop_start};
 
 /*
- * Valgrind does not know openat2 yet and says "not implemented", which a workspace takes for what it
- * is. Nothing is read or written here, so an ordinary open will do when instructions are counted.
+ * Valgrind does not know openat2 yet and says "not implemented", which a workspace takes for what
+ * it is. Nothing is read or written here, so an ordinary open will do when instructions are
+ * counted.
  */
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, ...);
@@ -80,8 +83,7 @@ struct bench {
 	size_t to_start, running, finished;
 };
 
-static void
-one_more(struct bench *b);
+static void one_more(struct bench *b);
 
 static void
 over(struct turn *t, void *arg)
@@ -104,7 +106,9 @@ one_more(struct bench *b)
 	}
 	b->to_start--;
 	b->running++;
-	struct call_spec call = {.tool = S("noop"), .input_doc = b->input, .input = json_root(b->input)};
+	struct call_spec call = {.tool = S("noop"),
+				 .input_doc = b->input,
+				 .input = json_root(b->input)};
 	struct turn_spec spec = {.calls = &call, .count = 1, .done = over, .arg = b};
 	struct turn *turn;
 	struct err e;
@@ -156,7 +160,8 @@ main(int argc, char **argv)
 {
 	struct bench b = {0};
 	char dir[] = "/tmp/holdfast-bench-XXXXXX", command[64];
-	size_t quiet = argc == 3 && strcmp(argv[1], "--calls") == 0 ? strtoul(argv[2], NULL, 10) : 0;
+	size_t quiet =
+	    argc == 3 && strcmp(argv[1], "--calls") == 0 ? strtoul(argv[2], NULL, 10) : 0;
 
 	log_set_level(LOG_ERROR);
 	if (!mkdtemp(dir))
@@ -168,7 +173,8 @@ main(int argc, char **argv)
 	} else {
 		run(&b, 2000, 1); /* warm */
 		double one = run(&b, 20000, 1), many = run(&b, 50000, 64);
-		printf("calls: %.0f calls/s one after the other, %.0f calls/s 64 together, %.1f us and %.1f us each\n",
+		printf("calls: %.0f calls/s one after the other, %.0f calls/s 64 together, %.1f us "
+		       "and %.1f us each\n",
 		       20000 / one, 50000 / many, one * 1e6 / 20000, many * 1e6 / 50000);
 	}
 	json_doc_unref(b.input);

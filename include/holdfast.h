@@ -27,14 +27,15 @@ extern "C" {
 
 #define HF_API __attribute__((visibility("default")))
 
-struct hf; /* a gateway */
+struct hf;     /* a gateway */
 struct hf_job; /* one execution of a tool */
 
 struct hf_options {
-	const char *config; /* a YAML file; NULL: $XDG_CONFIG_HOME/holdfast/config.yaml if there is one */
+	const char
+	    *config; /* a YAML file; NULL: $XDG_CONFIG_HOME/holdfast/config.yaml if there is one */
 	const char *state; /* directory of the journal; NULL: $XDG_STATE_HOME/holdfast */
-	bool ephemeral; /* keep nothing on disk */
-	bool no_builtins; /* without the five built-in tools */
+	bool ephemeral;    /* keep nothing on disk */
+	bool no_builtins;  /* without the five built-in tools */
 };
 
 /* On failure *ret is NULL and hf_error(NULL) tells why (per thread). */
@@ -52,7 +53,8 @@ HF_API int hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *r
 HF_API int hf_listen_unix(struct hf *hf, const char *path);
 /* A descriptor that speaks HTTP to this gateway, for a client in the same process; any thread. */
 HF_API int hf_connect(struct hf *hf, int *ret_fd);
-/* Over TCP every request needs "Authorization: Bearer TOKEN"; NULL takes that away (loopback only). */
+/* Over TCP every request needs "Authorization: Bearer TOKEN"; NULL takes that away (loopback only).
+ */
 HF_API int hf_require_token(struct hf *hf, const char *token);
 
 /*
@@ -63,9 +65,9 @@ struct hf_tool {
 	void *(*make)(void *arg);
 	void (*free)(void *instance);
 	/*
-	 * Runs on a worker thread and may block. Gives text with hf_job_text and returns 0; or fails with
-	 * `return hf_job_fail(job, "what the agent may know")`. Any other negative number is a failure
-	 * whose reason the agent is not told.
+	 * Runs on a worker thread and may block. Gives text with hf_job_text and returns 0; or
+	 * fails with `return hf_job_fail(job, "what the agent may know")`. Any other negative
+	 * number is a failure whose reason the agent is not told.
 	 */
 	int (*run)(void *instance, struct hf_job *job);
 };
@@ -75,9 +77,9 @@ HF_API int hf_unregister(struct hf *hf, const char *name);
 /* Inside `run`. Strings live as long as the job. */
 HF_API const char *hf_job_input(struct hf_job *job); /* validated JSON */
 HF_API const char *hf_job_session(struct hf_job *job);
-HF_API const char *hf_job_id(struct hf_job *job); /* tool_use_id */
+HF_API const char *hf_job_id(struct hf_job *job);        /* tool_use_id */
 HF_API const char *hf_job_workspace(struct hf_job *job); /* absolute path */
-HF_API bool hf_job_cancelled(struct hf_job *job); /* long work looks at it now and then */
+HF_API bool hf_job_cancelled(struct hf_job *job);        /* long work looks at it now and then */
 HF_API void hf_job_text(struct hf_job *job, const char *text, size_t len); /* adds a block */
 HF_API void hf_job_modified(struct hf_job *job, const char *path);
 HF_API int hf_job_fail(struct hf_job *job, const char *reason);
@@ -86,12 +88,12 @@ HF_API int hf_job_fail(struct hf_job *job, const char *reason);
 HF_API int hf_session_open(struct hf *hf, const char *workspace, bool worker, char ret_id[40]);
 HF_API int hf_session_end(struct hf *hf, const char *session);
 /*
- * One call. result is {"type":"tool_result","tool_use_id":...,"content":[...],"is_error":...}, valid
- * inside the function, which is called once and never inside hf_dispatch.
+ * One call. result is {"type":"tool_result","tool_use_id":...,"content":[...],"is_error":...},
+ * valid inside the function, which is called once and never inside hf_dispatch.
  */
 typedef void (*hf_result_fn)(const char *result, size_t len, bool is_error, void *arg);
 HF_API int hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *input,
-                       hf_result_fn done, void *arg);
+		       hf_result_fn done, void *arg);
 HF_API int hf_cancel_session(struct hf *hf, const char *session);
 /* allow or deny an open question; scope as in the REST interface ("once", "session", ...). */
 HF_API int hf_answer(struct hf *hf, const char *request, bool allow, const char *scope);

@@ -37,13 +37,13 @@ const char *err_class_name(enum err_class class)
 	return class_names[class];
 }
 
-int
-err_set(struct err *e, int code, const char *fmt, ...)
+void
+err_write(struct err *e, int code, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (!e)
-		return code;
+		return;
 	e->code = code;
 	e->inside[0] = '\0';
 	va_start(ap, fmt);
@@ -53,21 +53,6 @@ err_set(struct err *e, int code, const char *fmt, ...)
 	size_t len = strlen(e->text);
 	while (len > 0 && !str_is_utf8((struct str){e->text, len}) && len + 4 > sizeof(e->text) - 1)
 		e->text[--len] = '\0';
-	return code;
-}
-
-int
-err_plain(struct err *e, int code)
-{
-	return err_set(e, code, "%s", err_row(code)->sentence);
-}
-
-int
-err_errno(struct err *e, int code, int errnum, const char *what)
-{
-	err_plain(e, code);
-	err_inside(e, "%s: %s", what, strerror(errnum));
-	return code;
 }
 
 void

@@ -54,14 +54,35 @@ struct err {
 const struct err_row *err_row(int code); /* never NULL; an unknown code is E_SYSTEM's row */
 const char *err_class_name(enum err_class class);
 
-/* All three return code, so that one can `return err_set(...)`. e may be NULL. */
-int err_set(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
-int err_plain(struct err *e, int code); /* with the table's sentence */
-/* For what the system refused: text is the table's sentence, inside gets "what: strerror". */
-int err_errno(struct err *e, int code, int errnum, const char *what);
+/*
+ * All three give the code back, so that one can `return err_set(...)`: visibly, so that compilers
+ * and analyzers know a failure when they see one. e may be NULL.
+ */
+void err_write(struct err *e, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static inline int
+err_same(int code)
+{
+	return code;
+}
+#define err_set(e, code, ...) (err_write(e, code, __VA_ARGS__), err_same(code))
+
+static inline int
+err_plain(struct err *e, int code) /* with the table's sentence */
+{
+	return err_set(e, code, "%s", err_row(code)->sentence);
+}
 
 /* Add to `inside` of an error that is already set. */
 void err_inside(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* For what the system refused: text is the table's sentence, inside gets "what: strerror". */
+static inline int
+err_errno(struct err *e, int code, int errnum, const char *what)
+{
+	err_plain(e, code);
+	err_inside(e, "%s: %s", what, strerror(errnum));
+	return code;
+}
 
 const char *err_text(const struct err *e); /* never empty */
 

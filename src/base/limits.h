@@ -13,7 +13,8 @@
 
 /* JSON at the door */
 #define LIMIT_JSON_BYTES (8 * MIB) /* one document */
-#define LIMIT_JSON_DEPTH 64
+#define LIMIT_JSON_DEPTH 64        /* what anything here can hold */
+#define LIMIT_JSON_DOOR_DEPTH 56   /* what is let in: room for the envelopes it is shown in */
 #define LIMIT_CONFIG_BYTES (1 * MIB)
 
 /* HTTP */
@@ -49,7 +50,8 @@
 #define LIMIT_CALLS 10000          /* alive at once */
 #define LIMIT_CALLS_PER_TURN 64
 #define LIMIT_SESSIONS 4096
-#define LIMIT_SESSION_SLOTS 4 /* running together in one session (seed 000 section 4.1) */
+#define LIMIT_SESSION_IDLE_MS 86400000 /* a session whose client went away without a word */
+#define LIMIT_SESSION_SLOTS 4          /* running together in one session (seed 000 section 4.1) */
 #define LIMIT_TOOLS 100000
 #define LIMIT_TURNS_KEPT 64 /* ended turns per session whose results can still be fetched */
 #define LIMIT_RESULT_BYTES (4 * MIB) /* content of one result */
@@ -109,8 +111,9 @@
 
 /* Schemas */
 #define LIMIT_SCHEMA_BYTES (64 * KIB)
-#define LIMIT_CARD_BYTES (2 * LIMIT_SCHEMA_BYTES) /* a tool's card, with its schema and examples   \
-						   */
+#define LIMIT_CARD_BYTES                                                                           \
+	(2 * LIMIT_SCHEMA_BYTES) /* a tool's card, with its schema and examples                    \
+				  */
 #define LIMIT_SCHEMA_DEPTH 32
 #define LIMIT_SCHEMA_ERRORS 16  /* reported at once */
 #define LIMIT_SCHEMA_NAMES 1024 /* properties of one object */

@@ -28,7 +28,8 @@ xdg(struct path *out, const char *variable, const char *under_home, const char *
 	if (dir && dir[0] == '/')
 		return format(out, e, dir, rest);
 	if (!home || home[0] != '/')
-		return err_set(e, E_CONFIG, "neither %s nor HOME is set to an absolute path", variable);
+		return err_set(e, E_CONFIG, "neither %s nor HOME is set to an absolute path",
+			       variable);
 	if ((code = format(&base, e, home, under_home)) < 0)
 		return code;
 	return format(out, e, base.text, rest);

@@ -178,6 +178,20 @@ str_is_utf8(struct str s)
 }
 
 struct str
+str_utf8_whole(struct str s)
+{
+	for (size_t back = 1; back <= 3 && back <= s.len; back++) {
+		unsigned char c = (unsigned char)s.ptr[s.len - back];
+		size_t needs = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+		if (c >= 0xc0)
+			return needs > back ? str_upto(s, s.len - back) : s;
+		if (c < 0x80)
+			return s;
+	}
+	return s;
+}
+
+struct str
 str_utf8_upto(struct str s, size_t max)
 {
 	if (s.len <= max)

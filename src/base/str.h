@@ -66,6 +66,9 @@ bool str_is_utf8(struct str s); /* strict: no surrogates, no overlong forms */
 /* Length of the character that s starts with; 0 when s is empty or it is not well formed. */
 size_t str_utf8_char(struct str s, uint32_t *ret_code_point);
 
+/* The text without a UTF-8 sequence that has begun at its end but is not complete. */
+struct str str_utf8_whole(struct str s);
+
 /* The longest prefix of at most max bytes that does not cut a UTF-8 sequence. */
 struct str str_utf8_upto(struct str s, size_t max);
 

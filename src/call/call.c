@@ -36,8 +36,8 @@ call_move(struct call *c, enum place to)
 }
 
 int
-call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_spec *spec, struct call **ret,
-         struct err *e)
+call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_spec *spec,
+	 struct call **ret, struct err *e)
 {
 	struct arena *arena = arena_new(LIMIT_CALL_ARENA);
 	struct call *c = arena ? ARENA_NEW(arena, struct call) : NULL;
@@ -47,10 +47,17 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);
 	}
-	*c = (struct call){.gw = gw, .arena = arena, .id = id_new("call_"), .turn = turn, .index = index, .stage = -1};
-	c->tool_use_id = arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
+	*c = (struct call){.gw = gw,
+			   .arena = arena,
+			   .id = id_new("call_"),
+			   .turn = turn,
+			   .index = index,
+			   .stage = -1};
+	c->tool_use_id =
+	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
-	if (!c->tool_use_id.ptr || !c->tool_name.ptr || turn_expect(turn, index, c->id, c->tool_use_id, c->tool_name) < 0) {
+	if (!c->tool_use_id.ptr || !c->tool_name.ptr ||
+	    turn_expect(turn, index, c->id, c->tool_use_id, c->tool_name) < 0) {
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);
 	}
@@ -97,8 +104,6 @@ render_error(struct call *c, struct buf *content)
 	}
 }
 
-
-
 /* The last thing a call does. The turn may end here, and with it whoever waited. */
 void
 call__finish(struct call *c)
@@ -135,12 +140,15 @@ call_event(struct call *c, enum event_type type, const char *parent)
 struct jw *
 call_event_by(struct call *c, enum event_type type, const char *parent, const char *actor)
 {
-	struct jw *w = bus_begin(c->gw->bus, &(struct event_draft){
-	                                         .type = type,
-	                                         .session = id_str(&c->session->id),
-	                                         .turn = id_str(&c->turn->id),
-	                                         .parent = str_of(parent && parent[0] ? parent : c->turn->event),
-	                                     });
+	struct jw *w =
+	    bus_begin(c->gw->bus,
+		      &(struct event_draft){
+			  .type = type,
+			  .session = id_str(&c->session->id),
+			  .turn = id_str(&c->turn->id),
+			  .parent = str_of(parent && parent[0] ? parent : c->turn->event),
+			  .actor = actor,
+		      });
 	jw_member(w, "tool_use_id", c->tool_use_id);
 	jw_member(w, "tool_name", c->tool_name);
 	jw_member_z(w, "call_id", c->id.text);

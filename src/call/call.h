@@ -25,9 +25,9 @@ struct call {
 	struct str tool_name;
 	struct session *session; /* a reference */
 	struct turn *turn;
-	size_t index; /* in the turn */
+	size_t index;               /* in the turn */
 	struct json_doc *input_doc; /* a reference, or NULL */
-	const struct json *input; /* NULL: could not be read */
+	const struct json *input;   /* NULL: could not be read */
 
 	/* the driver's */
 	int stage; /* -1 before the first */
@@ -48,7 +48,7 @@ struct call {
 	char input_hash[DIGEST_TEXT];
 	size_t input_bytes;
 	struct str input_summary; /* at most LIMIT_SUMMARY_CHARS */
-	struct str invalid; /* validation errors, a line each; {NULL,0} when it fitted */
+	struct str invalid;       /* validation errors, a line each; {NULL,0} when it fitted */
 
 	/* scope */
 	struct scope_check *check;
@@ -68,20 +68,24 @@ struct call {
 
 	/* dispatch */
 	struct job *job;
-	struct timer timer; /* the deadline; then how long a stopping tool is waited for */
-	int ending; /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
-	bool overdue; /* the tool ignored that for too long */
+	struct timer timer;      /* the deadline; then how long a stopping tool is waited for */
+	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
+	bool overdue;            /* the tool ignored that for too long */
 	uint64_t called_mono_us; /* 0: never called */
 	char called_event[ULID_LEN + 1];
 	size_t streamed; /* bytes in tool.output_delta events so far */
+	struct {
+		char bytes[4];
+		size_t len;
+	} cut[2]; /* of stdout and stderr: a character that has begun but not ended */
 
 	/* result */
 	struct output out;
 };
 
 /* Makes a call that does not run yet. E_NOMEM, E_LIMIT. */
-int call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_spec *spec, struct call **ret,
-             struct err *e);
+int call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_spec *spec,
+	     struct call **ret, struct err *e);
 void call_start(struct call *c); /* soon */
 void call_cancel(struct call *c);
 void call_free(struct call *c); /* for one that was never started, or is over */

@@ -47,8 +47,10 @@ refuse_twins(const struct turn_spec *spec, struct err *e)
 		for (size_t k = 0; k < i; k++)
 			if (spec->calls[i].tool_use_id.ptr &&
 			    str_eq(spec->calls[i].tool_use_id, spec->calls[k].tool_use_id))
-				return err_set(e, E_BAD_REQUEST, "the id '%.*s' stands twice in this message",
-				               STR_ARG(str_utf8_upto(spec->calls[i].tool_use_id, 100)));
+				return err_set(e, E_BAD_REQUEST,
+					       "the id '%.*s' stands twice in this message",
+					       STR_ARG(
+						   str_utf8_upto(spec->calls[i].tool_use_id, 100)));
 	return 0;
 }
 
@@ -62,14 +64,14 @@ may_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, 
 	if (spec->count == 0)
 		return err_set(e, E_BAD_REQUEST, "this message holds no call");
 	if (spec->count > LIMIT_CALLS_PER_TURN)
-		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu", LIMIT_CALLS_PER_TURN,
-		               spec->count);
+		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
+			       LIMIT_CALLS_PER_TURN, spec->count);
 	return refuse_twins(spec, e);
 }
 
 int
-gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, struct turn **ret,
-               struct err *e)
+gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec,
+	       struct turn **ret, struct err *e)
 {
 	struct call *calls[LIMIT_CALLS_PER_TURN];
 	struct turn *turn;
@@ -197,6 +199,19 @@ write_live_call(struct jw *w, const struct call *c)
 	jw_member(w, "input_summary", c->input_summary);
 	jw_member_z(w, "opened_at", when);
 	jw_end(w);
+}
+
+bool
+gateway_write_call(struct jw *w, const struct gateway *gw, struct str id)
+{
+	size_t at = 0;
+
+	for (const struct call *c; (c = map_each(&gw->calls, &at));)
+		if (str_eq(id_str(&c->id), id) || str_eq(c->tool_use_id, id)) {
+			write_live_call(w, c);
+			return true;
+		}
+	return false;
 }
 
 void

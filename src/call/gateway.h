@@ -51,7 +51,7 @@ struct gateway {
 	struct list at[PLACE__COUNT];
 	struct map calls; /* by id */
 	struct counters count;
-	bool catching_up; /* held calls wait for the journal */
+	bool catching_up;  /* held calls wait for the journal */
 	unsigned watchers; /* people who would see a question */
 	bool stopping;
 	void (*idle)(void *arg); /* after gateway_stop, once no call is left */
@@ -70,7 +70,8 @@ struct call_spec {
 	struct str tool_use_id; /* {NULL,0}: one is made */
 	struct str tool;
 	struct json_doc *input_doc; /* borrowed; a reference is taken */
-	const struct json *input; /* NULL: the agent's input could not be read; input_error says why */
+	const struct json
+	    *input; /* NULL: the agent's input could not be read; input_error says why */
 	const struct err *input_error;
 };
 struct turn_spec {
@@ -86,12 +87,13 @@ struct turn_spec {
  * the order given. `done` is never called inside. E_BAD_REQUEST (no call, an id twice), E_LIMIT,
  * E_SESSION_ENDED, E_STOPPING, E_NOMEM.
  */
-int gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, struct turn **ret,
-                   struct err *e);
+int gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec,
+		   struct turn **ret, struct err *e);
 
 /* Cancel: what waits ends at once, what runs is told to stop. All are idempotent. */
 int gateway_cancel_call(struct gateway *gw, struct str id); /* E_NO_CALL */
-size_t gateway_cancel_turn(struct gateway *gw, struct turn *t); /* how many calls were still alive */
+size_t gateway_cancel_turn(struct gateway *gw,
+			   struct turn *t); /* how many calls were still alive */
 size_t gateway_cancel_session(struct gateway *gw, struct session *s);
 void gateway_end_session(struct gateway *gw, struct session *s); /* cancel, then end */
 
@@ -102,6 +104,8 @@ bool tool_visible(const struct tool *t, const struct session *s);
 
 /* Counts per place, sessions, questions, totals. */
 void gateway_write_status(struct jw *w, const struct gateway *gw);
+/* One call that is alive, by its id or tool_use_id; false when there is none. */
+bool gateway_write_call(struct jw *w, const struct gateway *gw, struct str id);
 /* Calls that are alive, as the journal shows them. */
 void gateway_write_live(struct jw *w, const struct gateway *gw, struct str session);
 

@@ -38,32 +38,35 @@ journal_put(struct call *c, const char *state)
 
 	if (c->out.modified.len)
 		buf_addf(&modified, "[%.*s]", STR_ARG(buf_str(&c->out.modified)));
-	int code = store_put_call(c->gw->store, &(struct store_call){
-	    .id = id_str(&c->id),
-	    .tool_use_id = c->tool_use_id,
-	    .session = id_str(&c->session->id),
-	    .turn = id_str(&c->turn->id),
-	    .tool = c->tool_name,
-	    .capability = c->tool ? capability_name(c->tool->capability) : NULL,
-	    .reversibility = c->tool ? reversibility_name(c->tool->reversibility) : NULL,
-	    .state = state,
-	    .error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
-	    .message = failed ? str_of(err_text(&c->err)) : (struct str){NULL, 0},
-	    .inside = failed && c->err.inside[0] ? str_of(c->err.inside) : (struct str){NULL, 0},
-	    .rule = c->rule,
-	    .input = c->input ? input_text(c, &input) : S("null"),
-	    .input_hash = c->input_hash[0] ? str_of(c->input_hash) : (struct str){NULL, 0},
-	    .files_modified = modified.len ? buf_str(&modified) : (struct str){NULL, 0},
-	    .command = c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0},
-	    .opened_us = c->opened_us,
-	    .closed_us = over ? clock_wall_us() : 0,
-	    .waited_ms = (int64_t)((called ? called : now) - c->opened_mono_us) / 1000,
-	    .ran_ms = called ? (int64_t)(now - called) / 1000 : 0,
-	    .input_bytes = (int64_t)c->input_bytes,
-	    .output_bytes = (int64_t)c->out.content.len,
-	    .attempts = called ? 1 : 0,
-	    .success = over && !failed && c->out.success,
-	});
+	int code = store_put_call(
+	    c->gw->store,
+	    &(struct store_call){
+		.id = id_str(&c->id),
+		.tool_use_id = c->tool_use_id,
+		.session = id_str(&c->session->id),
+		.turn = id_str(&c->turn->id),
+		.tool = c->tool_name,
+		.capability = c->tool ? capability_name(c->tool->capability) : NULL,
+		.reversibility = c->tool ? reversibility_name(c->tool->reversibility) : NULL,
+		.state = state,
+		.error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
+		.message = failed ? str_of(err_text(&c->err)) : (struct str){NULL, 0},
+		.inside =
+		    failed && c->err.inside[0] ? str_of(c->err.inside) : (struct str){NULL, 0},
+		.rule = c->rule,
+		.input = c->input ? input_text(c, &input) : S("null"),
+		.input_hash = c->input_hash[0] ? str_of(c->input_hash) : (struct str){NULL, 0},
+		.files_modified = modified.len ? buf_str(&modified) : (struct str){NULL, 0},
+		.command = c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0},
+		.opened_us = c->opened_us,
+		.closed_us = over ? clock_wall_us() : 0,
+		.waited_ms = (int64_t)((called ? called : now) - c->opened_mono_us) / 1000,
+		.ran_ms = called ? (int64_t)(now - called) / 1000 : 0,
+		.input_bytes = (int64_t)c->input_bytes,
+		.output_bytes = (int64_t)c->out.content.len,
+		.attempts = called ? 1 : 0,
+		.success = over && !failed && c->out.success,
+	    });
 	buf_done(&input);
 	buf_done(&modified);
 	return code;

@@ -27,8 +27,6 @@ const struct stage call_stages[] = {
 };
 const size_t call_stage_count = ARRAY_LEN(call_stages);
 
-
-
 static void
 go_up(struct call *c)
 {
@@ -51,7 +49,10 @@ advance(struct call *c, enum verdict v)
 			v = call_stages[c->stage].enter(c);
 			continue;
 		case WAIT: CHECK(c->place != PLACE_MOVING); return;
-		case FAIL: CHECK(c->err.code < 0); go_up(c); return;
+		case FAIL:
+			CHECK(c->err.code < 0);
+			go_up(c);
+			return;
 		case DONE: go_up(c); return;
 		}
 		BUG("a stage gave no verdict");
@@ -64,7 +65,8 @@ wake_now(void *arg)
 	struct call *c = arg;
 
 	if (c->stage < 0)
-		advance(c, c->cancelled ? call_fail(c, E_CANCELLED, "the call was cancelled") : NEXT);
+		advance(c,
+			c->cancelled ? call_fail(c, E_CANCELLED, "the call was cancelled") : NEXT);
 	else
 		advance(c, call_stages[c->stage].wake(c));
 }

@@ -34,7 +34,8 @@ args_enter(struct call *c)
 	struct buf errors = BUF_INIT(sizeof(c->err.text) * 4);
 
 	if (!c->input) {
-		/* The door could not read it; that is a validation error of this call, not of its message. */
+		/* The door could not read it; that is a validation error of this call, not of its
+		 * message. */
 		if (c->err.code == 0)
 			err_set(&c->err, E_VALIDATION, "$: the input is missing");
 		c->invalid = arena_str(c->arena, str_of(err_text(&c->err)));

@@ -1,8 +1,8 @@
 /*
  * st_confirm.c - rest until a person has answered, or the question expires.
  *
- * First the tool says what it would do (a preview job: no effect), so that the question can show it.
- * A call whose preview fails is never asked about: it could not run.
+ * First the tool says what it would do (a preview job: no effect), so that the question can show
+ * it. A call whose preview fails is never asked about: it could not run.
  */
 
 #include "base/clock.h"
@@ -35,9 +35,10 @@ confirm_enter(struct call *c)
 		return NEXT;
 	if (!c->turn->attended && c->gw->watchers == 0)
 		return call_fail(c, E_CONFIRM_TIMEOUT,
-		                 "%.*s needs a yes (%.*s), and nobody can be asked: there is no terminal and nobody "
-		                 "watches this gateway",
-		                 STR_ARG(c->tool->name), STR_ARG(c->rule));
+				 "%.*s needs a yes (%.*s), and nobody can be asked: there is no "
+				 "terminal and nobody "
+				 "watches this gateway",
+				 STR_ARG(c->tool->name), STR_ARG(c->rule));
 	struct job_spec spec = {
 	    .kind = JOB_PREVIEW,
 	    .tool = c->tool,
@@ -122,9 +123,9 @@ ask(struct call *c)
 	    .rule = c->rule,
 	};
 	int code = buf_failed(&input) || buf_failed(&paths)
-	               ? err_plain(&e, E_NOMEM)
-	               : question_open(c->gw->questions, &text, policy_confirm_ms(c->gw->policy), answered, c,
-	                               &c->question, &e);
+		       ? err_plain(&e, E_NOMEM)
+		       : question_open(c->gw->questions, &text, policy_confirm_ms(c->gw->policy),
+				       answered, c, &c->question, &e);
 	if (code == 0) {
 		c->gw->count.asked++;
 		announce_requested(c, &text);
@@ -140,12 +141,16 @@ announce_resolved(struct call *c)
 	static const char *const decisions[] = {
 	    [Q_ALLOWED] = "allow", [Q_DENIED] = "deny", [Q_EXPIRED] = "timeout"};
 	enum question_state state = question_state(c->question);
-	struct jw *w = call_event(c, EVENT_TOOL_CONFIRMATION_RESOLVED, c->asked_event);
+	struct jw *w = call_event_by(c, EVENT_TOOL_CONFIRMATION_RESOLVED, c->asked_event,
+				     state == Q_EXPIRED ? "system" : NULL);
 
 	jw_member_z(w, "confirmation_request_id", question_id(c->question));
 	jw_member_z(w, "decision", decisions[state]);
-	jw_member_z(w, "scope", state == Q_EXPIRED ? NULL : grant_scope_name(question_scope(c->question)));
+	jw_member_z(w, "scope",
+		    state == Q_EXPIRED ? NULL : grant_scope_name(question_scope(c->question)));
 	jw_member_z(w, "by", question_by(c->question));
+	jw_member_z(w, "responding_client_attach_token",
+		    NULL); /* of the catalogue; clients are not attached here */
 	bus_end(c->gw->bus, NULL);
 }
 
@@ -157,7 +162,7 @@ remember_once(struct call *c)
 
 	if (c->mode == MODE_PROMPT_ONCE && question_scope(c->question) == SCOPE_ONCE)
 		grant_add(c->gw->grants, &ask, SCOPE_SESSION, true, (struct str){NULL, 0},
-		          str_of(question_by(c->question)), NULL, NULL);
+			  str_of(question_by(c->question)), NULL, NULL);
 }
 
 static enum verdict
@@ -177,8 +182,9 @@ settle(struct call *c)
 		return call_fail(c, E_USER_DENIED, "User denied this operation.");
 	case Q_EXPIRED:
 		announce_resolved(c);
-		return call_fail(c, E_CONFIRM_TIMEOUT, "nobody answered within %u seconds",
-		                 policy_confirm_ms(c->gw->policy) / 1000);
+		return call_fail(c, E_CONFIRM_TIMEOUT, "nobody answered within %u second%s",
+				 policy_confirm_ms(c->gw->policy) / 1000,
+				 policy_confirm_ms(c->gw->policy) == 1000 ? "" : "s");
 	case Q_WITHDRAWN: break; /* only by us */
 	}
 	BUG("question in no state");

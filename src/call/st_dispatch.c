@@ -27,6 +27,7 @@ announce_delta(struct call *c, struct str bytes, bool is_stderr)
 	bus_end(c->gw->bus, NULL);
 }
 
+/* Pipes cut where they like; events are text, so a character that is cut waits for its rest. */
 static void
 streamed(struct job *j, struct str bytes, bool is_stderr, void *owner)
 {
@@ -36,8 +37,18 @@ streamed(struct job *j, struct str bytes, bool is_stderr, void *owner)
 	if (c->streamed + bytes.len > LIMIT_SHELL_DELTAS_BYTES)
 		return;
 	c->streamed += bytes.len;
-	for (size_t at = 0; at < bytes.len; at += LIMIT_SHELL_DELTA)
-		announce_delta(c, str_upto(str_from(bytes, at), LIMIT_SHELL_DELTA), is_stderr);
+	struct buf b = BUF_INIT(bytes.len + sizeof(c->cut[0].bytes));
+	buf_add(&b, (struct str){c->cut[is_stderr].bytes, c->cut[is_stderr].len});
+	buf_add(&b, bytes);
+	struct str whole = str_utf8_whole(buf_str(&b)), rest = str_from(buf_str(&b), whole.len);
+	memcpy(c->cut[is_stderr].bytes, rest.ptr, rest.len);
+	c->cut[is_stderr].len = rest.len;
+	while (whole.len > 0) {
+		struct str part = str_utf8_upto(whole, LIMIT_SHELL_DELTA);
+		announce_delta(c, part, is_stderr);
+		whole = str_from(whole, part.len);
+	}
+	buf_done(&b);
 }
 
 static void
@@ -99,9 +110,9 @@ dispatch_enter(struct call *c)
 	    .input_doc = c->input_doc,
 	    .input = c->input,
 	    .context = {.session = id_str(&c->session->id),
-	                .turn = id_str(&c->turn->id),
-	                .tool_use_id = c->tool_use_id,
-	                .workspace = c->session->workspace},
+			.turn = id_str(&c->turn->id),
+			.tool_use_id = c->tool_use_id,
+			.workspace = c->session->workspace},
 	    .report = reported,
 	    .stream = streamed,
 	    .owner = c,
@@ -111,8 +122,8 @@ dispatch_enter(struct call *c)
 	if (claim(c, &e) < 0)
 		return call_fail_with(c, &e);
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
-		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call", c->id.text, "tool",
-		         c->tool_name.ptr, NULL);
+		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
+			 c->id.text, "tool", c->tool_name.ptr, NULL);
 	if (timer_start(c->gw->loop, &c->timer, c->tool->timeout_ms, deadline, c) < 0 ||
 	    job_start(c->gw->loop, &spec, &c->job, &e) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
@@ -128,8 +139,8 @@ judge(struct call *c)
 {
 	c->out = output_take(&c->job->out);
 	if (c->ending == E_TIMEOUT)
-		return call_fail(c, E_TIMEOUT, "%.*s did not finish within %u seconds", STR_ARG(c->tool->name),
-		                 c->tool->timeout_ms / 1000);
+		return call_fail(c, E_TIMEOUT, "%.*s did not finish within %u seconds",
+				 STR_ARG(c->tool->name), c->tool->timeout_ms / 1000);
 	if (c->ending == E_CANCELLED && c->out.err.code < 0)
 		return call_fail(c, E_CANCELLED, "the call was cancelled");
 	if (c->out.err.code < 0)
@@ -143,14 +154,17 @@ abandon(struct call *c)
 {
 	int seconds = LIMIT_ABANDON_MS / 1000;
 
-	log_line(LOG_WARN, "a tool ignored the order to stop and was left behind", "call", c->id.text, "tool",
-	         c->tool_name.ptr, NULL);
+	log_line(LOG_WARN, "a tool ignored the order to stop and was left behind", "call",
+		 c->id.text, "tool", c->tool_name.ptr, NULL);
 	c->gw->count.abandoned++;
 	if (c->ending == E_TIMEOUT)
-		return call_fail(c, E_TIMEOUT, "%.*s did not finish in time, nor stop within %d seconds of being told to",
-		                 STR_ARG(c->tool->name), seconds);
-	return call_fail(c, E_CANCELLED, "the call was cancelled, but %.*s did not stop within %d seconds",
-	                 STR_ARG(c->tool->name), seconds);
+		return call_fail(
+		    c, E_TIMEOUT,
+		    "%.*s did not finish in time, nor stop within %d seconds of being told to",
+		    STR_ARG(c->tool->name), seconds);
+	return call_fail(c, E_CANCELLED,
+			 "the call was cancelled, but %.*s did not stop within %d seconds",
+			 STR_ARG(c->tool->name), seconds);
 }
 
 enum verdict

@@ -26,7 +26,7 @@ enum verdict
 policy_enter(struct call *c)
 {
 	struct ruling ruling = policy_decide(c->gw->policy, c->tool->name, c->tool->capability,
-	                                     workspace_path(c->session->workspace));
+					     workspace_path(c->session->workspace));
 	struct str remembered;
 
 	c->mode = ruling.mode;
@@ -34,7 +34,8 @@ policy_enter(struct call *c)
 	if (c->mode == MODE_AUTO)
 		return NEXT;
 	if (c->mode == MODE_DENY)
-		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)", STR_ARG(c->rule));
+		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)",
+				 STR_ARG(c->rule));
 
 	struct grant_ask ask = call__grant_ask(c);
 	switch (grant_find(c->gw->grants, &ask, &remembered)) {
@@ -42,7 +43,8 @@ policy_enter(struct call *c)
 	case GRANT_ALLOW: c->rule = arena_str(c->arena, remembered); return NEXT;
 	case GRANT_DENY:
 		c->rule = arena_str(c->arena, remembered);
-		return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).", STR_ARG(c->rule));
+		return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).",
+				 STR_ARG(c->rule));
 	}
 	BUG("a remembered answer is neither");
 }

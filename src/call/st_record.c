@@ -41,7 +41,8 @@ announce_completed(struct call *c, int64_t latency_ms)
 	} else {
 		jw_null(w);
 	}
-	jw_member(w, "command_executed", c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0});
+	jw_member(w, "command_executed",
+		  c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0});
 	bus_end(c->gw->bus, NULL);
 }
 
@@ -90,8 +91,9 @@ record_leave(struct call *c)
 	else
 		c->gw->count.completed++;
 	if (failed && c->err.inside[0])
-		log_line(LOG_ERROR, "a call failed inside", "call", c->id.text, "tool", c->tool_name.ptr, "error",
-		         err_text(&c->err), "inside", c->err.inside, NULL);
+		log_line(LOG_ERROR, "a call failed inside", "call", c->id.text, "tool",
+			 c->tool_name.ptr, "error", err_text(&c->err), "inside", c->err.inside,
+			 NULL);
 	if (journal_put(c, failed ? "failed" : "completed") < 0)
 		log_line(LOG_ERROR, "the journal did not take a row", "call", c->id.text, NULL);
 }

@@ -14,7 +14,7 @@ resolve_enter(struct call *c)
 	struct str shown = str_utf8_upto(c->tool_name, 100);
 	const struct tool *near = catalog_near(c->gw->catalog, c->tool_name);
 	if (near && tool_visible(near, c->session))
-		return call_fail(c, E_NOT_FOUND, "there is no tool '%.*s'; did you mean '%.*s'?", STR_ARG(shown),
-		                 STR_ARG(near->name));
+		return call_fail(c, E_NOT_FOUND, "there is no tool '%.*s'; did you mean '%.*s'?",
+				 STR_ARG(shown), STR_ARG(near->name));
 	return call_fail(c, E_NOT_FOUND, "there is no tool '%.*s'", STR_ARG(shown));
 }

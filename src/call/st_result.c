@@ -7,8 +7,9 @@ result_enter(struct call *c)
 {
 	if (buf_failed(&c->out.content) || buf_failed(&c->out.modified)) {
 		output_done(&c->out);
-		return call_fail(c, E_TOO_LARGE, "the result of %.*s is larger than the limit of %zu bytes",
-		                 STR_ARG(c->tool->name), LIMIT_RESULT_BYTES);
+		return call_fail(c, E_TOO_LARGE,
+				 "the result of %.*s is larger than the limit of %zu bytes",
+				 STR_ARG(c->tool->name), LIMIT_RESULT_BYTES);
 	}
 	return NEXT;
 }

@@ -1,4 +1,5 @@
-/* st_slot.c - a place among the session's running calls. Nothing that waits for a person holds one. */
+/* st_slot.c - a place among the session's running calls. Nothing that waits for a person holds one.
+ */
 
 #include "call/stage.h"
 

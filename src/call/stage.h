@@ -23,7 +23,7 @@ struct stage {
 	const char *sentence;
 	enum verdict (*enter)(struct call *c);
 	enum verdict (*wake)(struct call *c); /* NULL: never waits */
-	void (*leave)(struct call *c); /* NULL: nothing to do */
+	void (*leave)(struct call *c);        /* NULL: nothing to do */
 };
 
 extern const struct stage call_stages[];
@@ -39,8 +39,10 @@ void call_move(struct call *c, enum place to);
 /* Something happened: the stage will be woken, soon and once for many. */
 void call_wake(struct call *c);
 
-/* Events of this call. parent NULL: the turn's. */
+/* Events of this call. parent NULL: the turn's. actor NULL: the table's. */
 struct jw *call_event(struct call *c, enum event_type type, const char *parent);
+struct jw *call_event_by(struct call *c, enum event_type type, const char *parent,
+			 const char *actor);
 
 /* Over: the turn gets the result, the call is freed. */
 void call__finish(struct call *c);
@@ -51,8 +53,7 @@ int journal_put(struct call *c, const char *state);
 struct grant_ask call__grant_ask(const struct call *c);
 
 #define NO NULL
-#define STAGE(name, sentence, wake, leave)                                                          \
-	enum verdict name##_enter(struct call *c);
+#define STAGE(name, sentence, wake, leave) enum verdict name##_enter(struct call *c);
 #include "../../tbl/stages.def"
 #undef STAGE
 void record_leave(struct call *c);

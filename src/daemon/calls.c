@@ -77,7 +77,8 @@ turn_over(struct turn *t, void *arg)
 }
 
 int
-hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *input, hf_result_fn done, void *arg)
+hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *input,
+	    hf_result_fn done, void *arg)
 {
 	struct session *s = find_session(hf, session);
 	struct json_doc *doc = NULL;
@@ -99,7 +100,8 @@ hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *in
 	    .input = doc ? json_root(doc) : NULL,
 	    .input_error = &bad,
 	};
-	struct turn_spec spec = {.calls = &call, .count = 1, .attended = true, .done = turn_over, .arg = waiting};
+	struct turn_spec spec = {
+	    .calls = &call, .count = 1, .attended = true, .done = turn_over, .arg = waiting};
 	int code = gateway_submit(&hf->gw, s, &spec, &turn, &e);
 	json_doc_unref(doc);
 	if (code < 0) {
@@ -118,8 +120,10 @@ hf_answer(struct hf *hf, const char *request, bool allow, const char *scope)
 	int code = 0;
 
 	if (scope && !grant_scope_parse(str_of(scope), &a.scope))
-		code = err_set(&e, E_VALIDATION, "scope: '%s' is not one of once, session, prefix, workspace, workspace_prefix",
-		               scope);
+		code = err_set(
+		    &e, E_VALIDATION,
+		    "scope: '%s' is not one of once, session, prefix, workspace, workspace_prefix",
+		    scope);
 	else
 		code = question_answer(hf->questions, str_of(request), &a, &state, &e);
 	return code < 0 ? hf__fail(hf, &e) : 0;

@@ -50,17 +50,46 @@ known(struct str key)
 }
 
 static int
+unknown_key(const struct yaml *y, const struct json_iter *it, struct err *e)
+{
+	struct buf names = BUF_INIT(256);
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		buf_addf(&names, "%s%s", i ? ", " : "", keys[i]);
+	err_set(e, E_CONFIG, "line %u: %.*s: there is no such setting (there are: %.*s)",
+		yaml_line(y, it->value), STR_ARG(str_utf8_upto(it->key, 60)),
+		STR_ARG(buf_str(&names)));
+	buf_done(&names);
+	return E_CONFIG;
+}
+
+static int
+read_retention(const struct yaml *y, const struct json *v, int64_t *ret, struct err *e)
+{
+	*ret = 90;
+	if (!v || (json_int(v, ret) && *ret >= 1 && *ret <= 36500))
+		return 0;
+	return err_set(e, E_CONFIG,
+		       "line %u: retention_days: must be a whole number from 1 to 36500",
+		       yaml_line(y, v));
+}
+
+static int
 apply(const struct yaml *y, struct config *ret, struct err *e)
 {
 	const struct json *root = json_root(y->doc);
 
 	if (!json_is(root, JSON_NULL) && !json_is(root, JSON_OBJECT))
-		return err_set(e, E_CONFIG, "line %u: the file must be a mapping of settings", yaml_line(y, root));
+		return err_set(e, E_CONFIG, "line %u: the file must be a mapping of settings",
+			       yaml_line(y, root));
 	for (struct json_iter it = json_iter(root); json_next(&it);)
 		if (!known(it.key))
-			return err_set(e, E_CONFIG, "line %u: %.*s: there is no such setting (known: %s)",
-			               yaml_line(y, it.value), STR_ARG(str_utf8_upto(it.key, 60)), keys[0]);
-	return policy_new(y, json_get(root, S("tool_confirmation")), getenv("HOME"), &ret->policy, e);
+			return unknown_key(y, &it, e);
+	int code = read_retention(y, json_get(root, S("retention_days")), &ret->retention_days, e);
+	if (code < 0)
+		return code;
+	return policy_new(y, json_get(root, S("tool_confirmation")), getenv("HOME"), &ret->policy,
+			  e);
 }
 
 /* Put the file's name before what is wrong in it. */

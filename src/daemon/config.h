@@ -12,6 +12,7 @@
 
 struct config {
 	struct policy *policy;
+	int64_t retention_days;
 };
 
 /* A missing file at the default place is the defaults; a named one must be there. E_CONFIG. */

@@ -70,7 +70,8 @@ letters(void *arg)
 
 	for (size_t i = 0; i < count; i++)
 		if (http_adopt(front_server(hf->front), fds[i], &e) < 0)
-			log_line(LOG_ERROR, "a connection was not taken", "error", err_text(&e), "inside", e.inside, NULL);
+			log_line(LOG_ERROR, "a connection was not taken", "error", err_text(&e),
+				 "inside", e.inside, NULL);
 	if (stop)
 		stop_on_loop(hf);
 }

@@ -25,12 +25,14 @@ struct hf {
 	struct sessions *sessions;
 	struct gateway gw;
 	struct front *front;
-	const char *shut[3]; /* our own directories, closed to every workspace */
+	const char *shut[4]; /* our own places, closed to every workspace */
 	char *state_dir;
 	char *config_dir;
+	char *config_file; /* given by name, or NULL */
 	struct list tools; /* struct hf_registered */
 	struct list subscribers;
 	struct err err;
+	struct timer janitor; /* forgets what is older than config.retention_days */
 	bool gateway_ready;
 	bool stopping;
 	bool stopped;
@@ -46,6 +48,9 @@ struct hf {
 /* wire.c */
 int hf__wire(struct hf *hf, const struct hf_options *o);
 void hf__unwire(struct hf *hf);
+
+/* janitor.c */
+void hf__start_janitor(struct hf *hf);
 
 /* tools.c */
 void hf__forget_tools(struct hf *hf);

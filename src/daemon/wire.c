@@ -1,4 +1,5 @@
-/* wire.c - the only file that knows every part: what is made, in which order, and unmade in reverse. */
+/* wire.c - the only file that knows every part: what is made, in which order, and unmade in
+ * reverse. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,9 @@ wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 		return code;
 	hf->shut[0] = hf->config_dir;
 	hf->shut[1] = hf->state_dir;
+	/* Wherever it lies, a tool that writes it would make its own rules. */
+	hf->config_file = o->config ? realpath(o->config, NULL) : NULL;
+	hf->shut[2] = hf->config_file;
 	return 0;
 }
 
@@ -81,7 +85,8 @@ wire_gateway(struct hf *hf, struct err *e)
 	};
 	gateway_init(&hf->gw);
 	hf->gateway_ready = true;
-	return front_new(&(struct front_spec){.gw = &hf->gw, .stop = stop_asked, .arg = hf}, &hf->front, e);
+	return front_new(&(struct front_spec){.gw = &hf->gw, .stop = stop_asked, .arg = hf},
+			 &hf->front, e);
 }
 
 int
@@ -90,7 +95,8 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	struct err *e = &hf->err;
 	int code;
 
-	if ((code = wire_paths(hf, o, e)) < 0 || (code = config_load(o->config, &hf->config, e)) < 0 ||
+	if ((code = wire_paths(hf, o, e)) < 0 ||
+	    (code = config_load(o->config, &hf->config, e)) < 0 ||
 	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, o, e)) < 0 ||
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
@@ -98,12 +104,15 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
 	    (code = wire_tools(hf, o, e)) < 0 || (code = wire_gateway(hf, e)) < 0)
 		return code;
+	hf__start_janitor(hf);
 	return 0;
 }
 
 void
 hf__unwire(struct hf *hf)
 {
+	if (hf->loop)
+		timer_stop(hf->loop, &hf->janitor);
 	front_free(hf->front);
 	sessions_free(hf->sessions);
 	if (hf->gateway_ready)
@@ -125,5 +134,6 @@ hf__unwire(struct hf *hf)
 		loop_free(hf->loop);
 	config_done(&hf->config);
 	free(hf->config_dir);
+	free(hf->config_file);
 	free(hf->state_dir);
 }

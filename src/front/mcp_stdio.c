@@ -109,6 +109,7 @@ line_open(const struct visit *v, struct str workspace, struct str client, struct
 		free(l);
 		return code;
 	}
+	s->attached = true;
 	mcp_init(&l->mcp, v->front->gw, s, line_send);
 	buf_init(&l->pending, LIMIT_LINE_BYTES);
 	list_push(&v->front->lines, &l->node);

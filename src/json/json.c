@@ -12,7 +12,7 @@ struct json_doc {
 	char text[]; /* the values' strings point in here, each where it stood */
 };
 
-const struct json_limits json_door = {LIMIT_JSON_BYTES, LIMIT_JSON_DEPTH};
+const struct json_limits json_door = {LIMIT_JSON_BYTES, LIMIT_JSON_DOOR_DEPTH};
 
 /* ---- parsing ---- */
 
@@ -124,7 +124,7 @@ err_twice(struct err *e, struct str text, const struct json_doc *doc, const stru
 int
 json_parse(struct str text, const struct json_limits *limits, struct json_doc **ret, struct err *e)
 {
-	struct json_doc *doc;
+	struct json_doc *doc = NULL;
 	const struct json *twice = NULL;
 
 	if (text.len > limits->max_bytes)

@@ -25,7 +25,7 @@ struct json_limits {
 	size_t max_bytes;
 	unsigned max_depth; /* at most LIMIT_JSON_DEPTH */
 };
-extern const struct json_limits json_door; /* LIMIT_JSON_BYTES, LIMIT_JSON_DEPTH */
+extern const struct json_limits json_door; /* LIMIT_JSON_BYTES, LIMIT_JSON_DOOR_DEPTH */
 
 /*
  * E_TOO_LARGE (bytes or depth), E_BAD_JSON (says where and why; duplicate keys are

@@ -16,7 +16,8 @@ is_plain_word(const char *p)
 	uint64_t w;
 
 	memcpy(&w, p, sizeof(w));
-	uint64_t quote = w ^ EACH_BYTE * '"', backslash = w ^ EACH_BYTE * '\\', del = w ^ EACH_BYTE * 0x7f;
+	uint64_t quote = w ^ EACH_BYTE * '"', backslash = w ^ EACH_BYTE * '\\',
+		 del = w ^ EACH_BYTE * 0x7f;
 	/* A byte that borrows when its limit is taken away was below it. */
 	uint64_t odd = (w - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE) |
 		       (del - EACH_BYTE) | w;

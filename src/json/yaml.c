@@ -215,7 +215,7 @@ line_of(struct str text, size_t offset)
 {
 	size_t line = 1;
 
-	for (size_t i = 0; i < offset && i < text.len; i++)
+	for (size_t i = 0; text.ptr && i < offset && i < text.len; i++)
 		line += text.ptr[i] == '\n';
 	return line;
 }

@@ -57,21 +57,21 @@ session_keep(const struct session *s, int64_t ended_us)
 	if (!s->sessions->store)
 		return;
 	store_put_session(s->sessions->store, &(struct store_session){
-	                                          .id = id_str(&s->id),
-	                                          .workspace = str_of(workspace_path(s->workspace)),
-	                                          .kind = session_kind_name(s->kind),
-	                                          .client = str_of(s->client),
-	                                          .created_us = s->created_us,
-	                                          .ended_us = ended_us,
-	                                      });
+						  .id = id_str(&s->id),
+						  .workspace = str_of(workspace_path(s->workspace)),
+						  .kind = session_kind_name(s->kind),
+						  .client = str_of(s->client),
+						  .created_us = s->created_us,
+						  .ended_us = ended_us,
+					      });
 }
 
 static void
 announce_created(struct session *s)
 {
 	struct bus *bus = s->sessions->bus;
-	struct jw *w = bus_begin(
-	    bus, &(struct event_draft){.type = EVENT_SESSION_CREATED, .session = id_str(&s->id)});
+	struct jw *w = bus_begin(bus, &(struct event_draft){.type = EVENT_SESSION_CREATED,
+							    .session = id_str(&s->id)});
 
 	jw_member_z(w, "workspace_path", workspace_path(s->workspace));
 	jw_member_z(w, "kind", session_kind_name(s->kind));
@@ -80,7 +80,8 @@ announce_created(struct session *s)
 }
 
 int
-session_open(struct sessions *set, const struct session_spec *spec, struct session **ret, struct err *e)
+session_open(struct sessions *set, const struct session_spec *spec, struct session **ret,
+	     struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	int code;
@@ -97,6 +98,7 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	s->refs = 1;
 	s->slots = LIMIT_SESSION_SLOTS;
 	s->created_us = clock_wall_us();
+	s->used_ms = clock_mono_ms();
 	struct str client = str_utf8_upto(spec->client, sizeof(s->client) - 1);
 	if (client.len)
 		memcpy(s->client, client.ptr, client.len);
@@ -119,6 +121,26 @@ session_find(const struct sessions *s, struct str id)
 	return map_find(&s->by_id, id);
 }
 
+static bool
+has_open_turn(const struct session *s)
+{
+	LIST_EACH (&s->turns, at)
+		if (CONTAINER_OF(at, struct turn, node)->state == TURN_OPEN)
+			return true;
+	return false;
+}
+
+struct session *
+session_idle(const struct sessions *set, uint64_t before_ms)
+{
+	size_t at = 0;
+
+	for (struct session *s; (s = map_each(&set->by_id, &at));)
+		if (!s->attached && s->used_ms < before_ms && !has_open_turn(s))
+			return s;
+	return NULL;
+}
+
 void
 session_end(struct session *s)
 {
@@ -131,10 +153,10 @@ session_end(struct session *s)
 
 	struct bus *bus = s->sessions->bus;
 	struct jw *w = bus_begin(bus, &(struct event_draft){
-	                                  .type = EVENT_SESSION_ENDED,
-	                                  .session = id_str(&s->id),
-	                                  .parent = str_of(s->event),
-	                              });
+					  .type = EVENT_SESSION_ENDED,
+					  .session = id_str(&s->id),
+					  .parent = str_of(s->event),
+				      });
 	jw_member_z(w, "disposition", "completed");
 	jw_member_int(w, "turn_count", (int64_t)s->turn_count);
 	jw_member_int(w, "duration_seconds", (now - s->created_us) / 1000000);

@@ -25,12 +25,14 @@ struct session {
 	struct workspace *workspace;
 	char client[64]; /* who opened it, for showing */
 	int64_t created_us;
+	uint64_t used_ms; /* monotonic: when a turn last began or ended */
+	bool attached;    /* to a connection, and ends with it: set by whoever holds that */
 	bool ended;
-	unsigned slots; /* calls that may run together */
-	struct list running; /* struct slot: held */
-	struct list waiting; /* struct slot: in arrival order */
-	struct list turns; /* struct turn: open ones and the last few ended, oldest first */
-	size_t turn_count; /* ever */
+	unsigned slots;           /* calls that may run together */
+	struct list running;      /* struct slot: held */
+	struct list waiting;      /* struct slot: in arrival order */
+	struct list turns;        /* struct turn: open ones and the last few ended, oldest first */
+	size_t turn_count;        /* ever */
 	char event[ULID_LEN + 1]; /* session.created */
 
 	/* private */
@@ -48,21 +50,25 @@ struct sessions *sessions_new(struct bus *bus, struct store *store);
 void sessions_free(struct sessions *s); /* ends all; nobody may hold one */
 
 struct session_spec {
-	const char *workspace; /* a directory */
+	const char *workspace;   /* a directory */
 	const char *const *shut; /* see workspace_open */
 	enum session_kind kind;
 	struct str client;
 };
 /* E_NO_WORKSPACE, E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
-int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret, struct err *e);
+int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret,
+		 struct err *e);
 struct session *session_find(const struct sessions *s, struct str id); /* NULL = none, or ended */
+/* One that nobody uses since before that time, has no open turn and is not attached; NULL = none.
+ */
+struct session *session_idle(const struct sessions *s, uint64_t before_ms);
 /* No new turns; the set lets go of it. Cancel its calls first. */
 void session_end(struct session *s);
 
 struct session *session_ref(struct session *s);
 void session_unref(struct session *s); /* takes NULL */
 
-size_t sessions_count(const struct sessions *s); /* open */
+size_t sessions_count(const struct sessions *s);                    /* open */
 struct session *session_each(const struct sessions *s, size_t *at); /* as map_each */
 void session_write(struct jw *w, const struct session *s);
 

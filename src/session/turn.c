@@ -8,7 +8,7 @@
 #include "base/limits.h"
 
 static const char *const state_names[] = {
-	[TURN_OPEN] = "open", [TURN_COMPLETED] = "completed", [TURN_CANCELLED] = "cancelled"};
+    [TURN_OPEN] = "open", [TURN_COMPLETED] = "completed", [TURN_CANCELLED] = "cancelled"};
 
 const char *
 turn_state_name(enum turn_state s)
@@ -31,11 +31,12 @@ turn_free(struct turn *t)
 }
 
 int
-turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended, struct turn **ret, struct err *e)
+turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended, struct turn **ret,
+	  struct err *e)
 {
 	if (count > LIMIT_CALLS_PER_TURN)
-		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu", LIMIT_CALLS_PER_TURN,
-		               count);
+		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
+			       LIMIT_CALLS_PER_TURN, count);
 	struct turn *t = calloc(1, sizeof(*t));
 	if (!t)
 		return err_plain(e, E_NOMEM);
@@ -79,13 +80,14 @@ turn_begin(struct turn *t)
 
 	list_push(&t->session->turns, &t->node);
 	t->session->turn_count++;
+	t->session->used_ms = clock_mono_ms();
 	t->started_us = clock_wall_us();
 	struct jw *w = bus_begin(bus, &(struct event_draft){
-	                                  .type = EVENT_TURN_STARTED,
-	                                  .session = id_str(&t->session->id),
-	                                  .turn = id_str(&t->id),
-	                                  .parent = str_of(t->session->event),
-	                              });
+					  .type = EVENT_TURN_STARTED,
+					  .session = id_str(&t->session->id),
+					  .turn = id_str(&t->id),
+					  .parent = str_of(t->session->event),
+				      });
 	jw_member_int(w, "tool_call_count", (int64_t)t->count);
 	bus_end(bus, t->event);
 }
@@ -110,13 +112,15 @@ turn_end(struct turn *t)
 	for (size_t i = 0; i < t->count; i++)
 		failed += t->results[i].is_error;
 	t->state = t->cancelling ? TURN_CANCELLED : TURN_COMPLETED;
+	t->session->used_ms = clock_mono_ms();
 
-	struct jw *w = bus_begin(bus, &(struct event_draft){
-	                                  .type = t->cancelling ? EVENT_TURN_CANCELLED : EVENT_TURN_COMPLETED,
-	                                  .session = id_str(&t->session->id),
-	                                  .turn = id_str(&t->id),
-	                                  .parent = str_of(t->event),
-	                              });
+	struct jw *w =
+	    bus_begin(bus, &(struct event_draft){
+			       .type = t->cancelling ? EVENT_TURN_CANCELLED : EVENT_TURN_COMPLETED,
+			       .session = id_str(&t->session->id),
+			       .turn = id_str(&t->id),
+			       .parent = str_of(t->event),
+			   });
 	if (t->cancelling)
 		jw_member_z(w, "reason", "user_cancel");
 	jw_member_int(w, "tool_call_count", (int64_t)t->count);
@@ -136,7 +140,7 @@ turn_end(struct turn *t)
 
 void
 turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class, struct buf *content,
-            struct buf *modified, int64_t latency_ms)
+	    struct buf *modified, int64_t latency_ms)
 {
 	struct turn_result *r = &t->results[i];
 

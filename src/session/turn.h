@@ -20,11 +20,11 @@ struct turn_result {
 	bool settled;
 	struct id call;
 	char *tool_use_id; /* owned */
-	char *tool; /* owned */
+	char *tool;        /* owned */
 	bool is_error;
 	const char *error_class; /* NULL when none */
-	struct buf content; /* JSON content blocks, comma-separated */
-	struct buf modified; /* JSON strings, comma-separated */
+	struct buf content;      /* JSON content blocks, comma-separated */
+	struct buf modified;     /* JSON strings, comma-separated */
 	int64_t latency_ms;
 };
 
@@ -39,14 +39,15 @@ struct turn {
 	size_t settled;
 	struct turn_result *results;
 	int64_t started_us;
-	char event[ULID_LEN + 1]; /* turn.started */
+	char event[ULID_LEN + 1];                /* turn.started */
 	void (*done)(struct turn *t, void *arg); /* once, when it is over; NULL when nobody waits */
 	void *arg;
 	struct node node; /* private: in the session's list */
 };
 
 /* tool_use_id and tool of each result are copied by turn_expect. E_NOMEM, E_LIMIT. */
-int turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended, struct turn **ret, struct err *e);
+int turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended,
+	      struct turn **ret, struct err *e);
 int turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, struct str tool);
 /* A turn that never began (its calls could not be made). */
 void turn_discard(struct turn *t);
@@ -55,8 +56,8 @@ void turn_begin(struct turn *t); /* announces it */
 struct turn *turn_find(const struct session *s, struct str id); /* NULL = none */
 
 /* The buffers' contents move into the turn. The last one ends the turn. */
-void turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class, struct buf *content,
-                 struct buf *modified, int64_t latency_ms);
+void turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class,
+		 struct buf *content, struct buf *modified, int64_t latency_ms);
 
 void turn_write_result(struct jw *w, const struct turn *t, size_t i); /* one, in the turn's shape */
 void turn_write(struct jw *w, const struct turn *t); /* state, and results once it is over */

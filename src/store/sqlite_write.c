@@ -224,6 +224,7 @@ batch_write(struct writer *w, const struct batch *b, struct err *e)
 	int rc = op_run(w, OP_BEGIN, NULL, 0);
 	const struct row *r = b->first;
 	for (size_t i = 0; i < b->count && rc == SQLITE_OK; i++) {
+		CHECK(r);
 		rc = op_run(w, r->op, r->values, r->count);
 		if (i + 1 < b->count) /* the last one's `next` belongs to those who put */
 			r = r->next;

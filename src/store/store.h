@@ -24,7 +24,8 @@ void store_free(struct store *s); /* takes NULL */
  * begin then. It recovers by itself. */
 int store_health(struct store *s, struct err *e);
 
-/* More than half of what may wait for the disk does: time to hold new work back until store_sync. */
+/* More than half of what may wait for the disk does: time to hold new work back until store_sync.
+ */
 bool store_crowded(struct store *s);
 
 struct store_event {

@@ -159,10 +159,25 @@ hashes_as_fnv_1a(void **state)
 	assert_true(str_hash(S("foobar")) == 0x85944171f73967e8u);
 }
 
+static void
+leaves_off_a_character_that_has_only_begun(void **state)
+{
+	(void)state;
+	assert_int_equal(str_utf8_whole(S("abc")).len, 3);
+	assert_int_equal(str_utf8_whole(S("ab\xc3")).len, 2);
+	assert_int_equal(str_utf8_whole(S("ab\xc3\xa9")).len, 4);
+	assert_int_equal(str_utf8_whole(S("a\xf0\x9f\x98")).len, 1);
+	assert_int_equal(str_utf8_whole(S("a\xf0\x9f\x98\x80")).len, 5);
+	assert_int_equal(str_utf8_whole(S("\x80\x80\x80\x80")).len,
+			 4); /* no text at all: as it is */
+	assert_int_equal(str_utf8_whole(S("")).len, 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(leaves_off_a_character_that_has_only_begun),
 	    cmocka_unit_test(compares_by_bytes),
 	    cmocka_unit_test(looks_at_both_ends),
 	    cmocka_unit_test(splits_into_parts_the_empty_ones_too),

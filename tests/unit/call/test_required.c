@@ -29,31 +29,32 @@ required_01_registration_refuses_disallowed_schemas(void **state)
 {
 	struct world *w = world_new(NULL);
 	static const char *const bad[][2] = {
-		{"{\"type\":\"object\",\"properties\":{\"x\":{\"anyOf\":[]}}}",
-	         "$.properties.x: disallowed JSON Schema keyword 'anyOf'"},
-		{"{\"type\":\"object\",\"properties\":{\"x\":{\"$ref\":\"#/y\"}}}",
-	         "$.properties.x: disallowed JSON Schema keyword '$ref'"},
-		{"{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}",
-	         "$.additionalProperties: must be boolean, got schema"},
-		{"{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"frob\"}}}", "$.properties.x.type: 'frob'"},
+	    {"{\"type\":\"object\",\"properties\":{\"x\":{\"anyOf\":[]}}}",
+	     "$.properties.x: disallowed JSON Schema keyword 'anyOf'"},
+	    {"{\"type\":\"object\",\"properties\":{\"x\":{\"$ref\":\"#/y\"}}}",
+	     "$.properties.x: disallowed JSON Schema keyword '$ref'"},
+	    {"{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}",
+	     "$.additionalProperties: must be boolean, got schema"},
+	    {"{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"frob\"}}}",
+	     "$.properties.x.type: 'frob'"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		char card[512];
 		snprintf(card, sizeof(card),
-		         "{\"name\":\"t\",\"description\":\"d\",\"capability\":\"none\","
-		         "\"reversibility\":\"pure\",\"input_schema\":%s}",
-		         bad[i][0]);
+			 "{\"name\":\"t\",\"description\":\"d\",\"capability\":\"none\","
+			 "\"reversibility\":\"pure\",\"input_schema\":%s}",
+			 bad[i][0]);
 		assert_true(hf_register(w->hf, card, &plain, NULL) < 0);
 		if (!strstr(hf_error(w->hf), bad[i][1]))
 			fail_msg("'%s' is not in '%s'", bad[i][1], hf_error(w->hf));
 	}
 	/* Effects must be declared, and from the closed set. */
 	assert_true(hf_register(w->hf,
-	                        "{\"name\":\"t\",\"description\":\"d\",\"reversibility\":\"pure\","
-	                        "\"input_schema\":{\"type\":\"object\"}}",
-	                        &plain, NULL) < 0);
+				"{\"name\":\"t\",\"description\":\"d\",\"reversibility\":\"pure\","
+				"\"input_schema\":{\"type\":\"object\"}}",
+				&plain, NULL) < 0);
 	assert_non_null(strstr(hf_error(w->hf), "capability"));
 	world_free(w);
 }
@@ -84,11 +85,13 @@ required_03_malformed_input_of_every_class_is_told(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
 		struct world *w = world_new(NULL);
 		char card[512];
-		snprintf(card, sizeof(card),
-		         "{\"name\":\"t\",\"description\":\"d\",\"capability\":\"%s\",\"reversibility\":"
-		         "\"irreversible\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":"
-		         "\"integer\"}},\"required\":[\"n\"]}}",
-		         classes[i]);
+		snprintf(
+		    card, sizeof(card),
+		    "{\"name\":\"t\",\"description\":\"d\",\"capability\":\"%s\",\"reversibility\":"
+		    "\"irreversible\",\"input_schema\":{\"type\":\"object\",\"properties\":{\"n\":{"
+		    "\"type\":"
+		    "\"integer\"}},\"required\":[\"n\"]}}",
+		    classes[i]);
 		assert_int_equal(hf_register(w->hf, card, &plain, NULL), 0);
 		struct result r = world_call(w, "t", "{\"n\":\"x\"}");
 		assert_true(r.is_error);
@@ -96,7 +99,8 @@ required_03_malformed_input_of_every_class_is_told(void **state)
 		assert_tool_events(w, "input_invalid");
 		const struct json *errors =
 		    json_get(world_last(w, "tool.input_invalid"), S("validation_errors"));
-		assert_true(str_is(json_str(json_at(errors, 0)), "n: 'x' is not of type 'integer'"));
+		assert_true(
+		    str_is(json_str(json_at(errors, 0)), "n: 'x' is not of type 'integer'"));
 		result_free(&r);
 		world_free(w);
 	}
@@ -106,11 +110,9 @@ static void
 required_04_no_path_leaves_the_workspace(void **state)
 {
 	static const char *const escapes[] = {
-		"{\"path\":\"../../etc/passwd\"}",
-		"{\"path\":\"/etc/passwd\"}",
-		"{\"path\":\"link/secret.txt\"}",
-		"{\"path\":\"out.txt\"}",
-		"{\"path\":\"a/../../secret.txt\"}",
+	    "{\"path\":\"../../etc/passwd\"}",   "{\"path\":\"/etc/passwd\"}",
+	    "{\"path\":\"link/secret.txt\"}",    "{\"path\":\"out.txt\"}",
+	    "{\"path\":\"a/../../secret.txt\"}",
 	};
 	struct world *w = world_new("tool_confirmation: {default: {WRITE: auto}}");
 	char path[256];
@@ -137,7 +139,8 @@ required_04_no_path_leaves_the_workspace(void **state)
 		for (size_t k = before; k < w->event_count; k++)
 			assert_false(str_is(event_type_of(w, k), "tool.called"));
 	}
-	struct result r = world_call(w, "write_file", "{\"path\":\"link/new.txt\",\"content\":\"x\"}");
+	struct result r =
+	    world_call(w, "write_file", "{\"path\":\"link/new.txt\",\"content\":\"x\"}");
 	assert_true(r.is_error);
 	result_free(&r);
 	snprintf(path, sizeof(path), "%s/new.txt", w->dir);
@@ -148,8 +151,10 @@ required_04_no_path_leaves_the_workspace(void **state)
 static struct str
 asked(struct world *w)
 {
-	UNTIL(w, world_count(w, "tool.confirmation_requested") > world_count(w, "tool.confirmation_resolved"));
-	return json_str(json_get(world_last(w, "tool.confirmation_requested"), S("confirmation_request_id")));
+	UNTIL(w, world_count(w, "tool.confirmation_requested") >
+		     world_count(w, "tool.confirmation_resolved"));
+	return json_str(
+	    json_get(world_last(w, "tool.confirmation_requested"), S("confirmation_request_id")));
 }
 
 static void
@@ -177,7 +182,8 @@ required_05_an_allowed_write_runs(void **state)
 	const struct json *request = world_last(w, "tool.confirmation_requested");
 	assert_member(request, "tool_name", "write_file");
 	assert_member(request, "side_effects", "write");
-	assert_true(str_is(json_str(json_at(json_get(request, S("projected_modifications")), 0)), "src/auth.ts"));
+	assert_true(str_is(json_str(json_at(json_get(request, S("projected_modifications")), 0)),
+			   "src/auth.ts"));
 	assert_true(contains(json_str(json_get(request, S("diff"))), "+new"));
 
 	answer(w, true, "once");
@@ -312,7 +318,9 @@ required_08_four_run_two_wait_all_in_order(void **state)
 		char text[16];
 		snprintf(text, sizeof(text), "{\"n\":%d}", i);
 		assert_int_equal(json_parse(str_of(text), &json_door, &docs[i], &e), 0);
-		calls[i] = (struct call_spec){.tool = S("gate"), .input_doc = docs[i], .input = json_root(docs[i])};
+		calls[i] = (struct call_spec){.tool = S("gate"),
+					      .input_doc = docs[i],
+					      .input = json_root(docs[i])};
 	}
 	struct turn_spec spec = {.calls = calls, .count = 6, .done = turn_is_over, .arg = &over};
 	assert_int_equal(gateway_submit(&w->hf->gw, s, &spec, &turn, &e), 0);
@@ -382,8 +390,10 @@ required_10_shell_gets_sigterm_then_sigkill(void **state)
 
 	(void)state;
 	/* A polite one leaves a word on SIGTERM. */
-	world_start(w, "shell", "{\"command\":\"trap 'echo polite; exit 3' TERM; echo up; while :; do sleep 0.05; done\"}",
-	            &r);
+	world_start(w, "shell",
+		    "{\"command\":\"trap 'echo polite; exit 3' TERM; echo up; while :; do sleep "
+		    "0.05; done\"}",
+		    &r);
 	UNTIL(w, world_count(w, "tool.output_delta") >= 1);
 	hf_cancel_session(w->hf, w->session);
 	UNTIL(w, r.here);
@@ -391,21 +401,26 @@ required_10_shell_gets_sigterm_then_sigkill(void **state)
 	assert_true(r.is_error);
 	assert_member(world_last(w, "tool.failed"), "error_class", "cancelled");
 	struct str partial = json_str(
-	    json_get(json_at(json_get(world_last(w, "tool.failed"), S("partial_output")), 0), S("text")));
+	    json_get(json_at(json_get(world_last(w, "tool.failed"), S("partial_output")), 0),
+		     S("text")));
 	assert_true(contains(partial, "up"));
 	assert_true(contains(partial, "polite"));
 	result_free(&r);
 
 	/* A deaf one hears it too, goes on, and is killed. */
 	size_t before = world_count(w, "tool.output_delta");
-	world_start(w, "shell", "{\"command\":\"trap 'echo heard' TERM; echo deaf; while :; do sleep 0.05; done\"}", &r);
+	world_start(
+	    w, "shell",
+	    "{\"command\":\"trap 'echo heard' TERM; echo deaf; while :; do sleep 0.05; done\"}",
+	    &r);
 	UNTIL(w, world_count(w, "tool.output_delta") > before);
 	hf_cancel_session(w->hf, w->session);
 	UNTIL(w, r.here);
 	world_turn(w);
 	assert_true(r.is_error);
 	partial = json_str(
-	    json_get(json_at(json_get(world_last(w, "tool.failed"), S("partial_output")), 0), S("text")));
+	    json_get(json_at(json_get(world_last(w, "tool.failed"), S("partial_output")), 0),
+		     S("text")));
 	assert_true(contains(partial, "heard"));
 	assert_true(contains(partial, "signal=SIGKILL"));
 	result_free(&r);
@@ -472,8 +487,8 @@ static void
 required_13_a_trusted_workspace_lowers_the_bar(void **state)
 {
 	struct world *w = world_new("tool_confirmation:\n"
-	                            "  trusted_workspaces:\n    - %s\n"
-	                            "  trusted_workspace_overrides:\n    EXECUTE: prompt\n");
+				    "  trusted_workspaces:\n    - %s\n"
+				    "  trusted_workspace_overrides:\n    EXECUTE: prompt\n");
 
 	(void)state;
 	struct result r = world_call(w, "write_file", "{\"path\":\"a.txt\",\"content\":\"x\"}");
@@ -493,11 +508,11 @@ static void
 required_14_events_carry_the_declared_class(void **state)
 {
 	static const char *const calls[][3] = {
-		{"read_file", "{\"path\":\"a.txt\"}", "read"},
-		{"write_file", "{\"path\":\"b.txt\",\"content\":\"x\"}", "write"},
-		{"patch_file", "{\"path\":\"a.txt\",\"old\":\"one\",\"new\":\"two\"}", "write"},
-		{"list_dir", "{}", "read"},
-		{"shell", "{\"command\":\"true\"}", "execute"},
+	    {"read_file", "{\"path\":\"a.txt\"}", "read"},
+	    {"write_file", "{\"path\":\"b.txt\",\"content\":\"x\"}", "write"},
+	    {"patch_file", "{\"path\":\"a.txt\",\"old\":\"one\",\"new\":\"two\"}", "write"},
+	    {"list_dir", "{}", "read"},
+	    {"shell", "{\"command\":\"true\"}", "execute"},
 	};
 	struct world *w = world_new("tool_confirmation: {default: {WRITE: auto, EXECUTE: auto}}");
 
@@ -517,20 +532,20 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(required_01_registration_refuses_disallowed_schemas),
-		cmocka_unit_test(required_02_a_name_is_registered_once),
-		cmocka_unit_test(required_03_malformed_input_of_every_class_is_told),
-		cmocka_unit_test(required_04_no_path_leaves_the_workspace),
-		cmocka_unit_test(required_05_an_allowed_write_runs),
-		cmocka_unit_test(required_06_a_denied_write_does_not),
-		cmocka_unit_test(required_07_nobody_answers),
-		cmocka_unit_test(required_08_four_run_two_wait_all_in_order),
-		cmocka_unit_test(required_09_cancel_reaches_a_running_tool),
-		cmocka_unit_test(required_10_shell_gets_sigterm_then_sigkill),
-		cmocka_unit_test(required_11_what_a_tool_trips_over_stays_inside),
-		cmocka_unit_test(required_12_raw_access_is_permitted_and_logged),
-		cmocka_unit_test(required_13_a_trusted_workspace_lowers_the_bar),
-		cmocka_unit_test(required_14_events_carry_the_declared_class),
+	    cmocka_unit_test(required_01_registration_refuses_disallowed_schemas),
+	    cmocka_unit_test(required_02_a_name_is_registered_once),
+	    cmocka_unit_test(required_03_malformed_input_of_every_class_is_told),
+	    cmocka_unit_test(required_04_no_path_leaves_the_workspace),
+	    cmocka_unit_test(required_05_an_allowed_write_runs),
+	    cmocka_unit_test(required_06_a_denied_write_does_not),
+	    cmocka_unit_test(required_07_nobody_answers),
+	    cmocka_unit_test(required_08_four_run_two_wait_all_in_order),
+	    cmocka_unit_test(required_09_cancel_reaches_a_running_tool),
+	    cmocka_unit_test(required_10_shell_gets_sigterm_then_sigkill),
+	    cmocka_unit_test(required_11_what_a_tool_trips_over_stays_inside),
+	    cmocka_unit_test(required_12_raw_access_is_permitted_and_logged),
+	    cmocka_unit_test(required_13_a_trusted_workspace_lowers_the_bar),
+	    cmocka_unit_test(required_14_events_carry_the_declared_class),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,9 @@ world_event(const char *event, size_t len, void *arg)
 	struct err e;
 
 	assert_true(w->event_count < WORLD_EVENTS);
-	assert_int_equal(json_parse((struct str){event, len}, &json_door, &w->events[w->event_count++], &e), 0);
+	assert_int_equal(json_parse((struct str){event, len}, &json_door,
+				    &w->events[w->event_count++], &e),
+			 0);
 }
 
 static void
@@ -96,7 +98,8 @@ world_new(const char *config)
 	log_set_form(LOG_FORM_JSON);
 	log_set_level(LOG_DEBUG);
 	snprintf(home, sizeof(home), "%s/state", w->dir);
-	if (hf_open(&(struct hf_options){.config = file, .state = home, .ephemeral = true}, &w->hf) < 0)
+	if (hf_open(&(struct hf_options){.config = file, .state = home, .ephemeral = true},
+		    &w->hf) < 0)
 		fail_msg("hf_open: %s", hf_error(NULL));
 	assert_int_equal(hf_subscribe(w->hf, world_event, w), 0);
 	assert_int_equal(hf_session_open(w->hf, w->workspace, false, w->session), 0);
@@ -234,7 +237,8 @@ world_tool_events(const struct world *w, struct buf *out)
 {
 	for (size_t i = 0; i < w->event_count; i++)
 		if (str_starts(event_type_of(w, i), S("tool.")))
-			buf_addf(out, "%s%.*s", out->len ? " " : "", STR_ARG(str_from(event_type_of(w, i), 5)));
+			buf_addf(out, "%s%.*s", out->len ? " " : "",
+				 STR_ARG(str_from(event_type_of(w, i), 5)));
 }
 
 static void

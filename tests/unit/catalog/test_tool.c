@@ -216,7 +216,8 @@ lists_show_effects_and_schema(void **state)
 	tool_write(&w, t);
 	assert_string_equal(
 	    buf_z(&b),
-	    "{\"name\":\"t\",\"description\":\"d\",\"side_effects\":\"write\","
+	    "{\"name\":\"t\",\"description\":\"d\",\"capability\":\"write\",\"side_effects\":"
+	    "\"write\","
 	    "\"reversibility\":\"pure\",\"requires_workspace\":false,\"timeout_ms\":60000,"
 	    "\"input_schema\":{\"type\":\"object\",\"properties\":{\"p\":{\"type\":\"string\"}}}}");
 	buf_done(&b);

@@ -170,9 +170,9 @@ refuses_what_is_too_deep_or_too_large(void **state)
 	const struct json_limits small = {.max_bytes = 10, .max_depth = 2};
 
 	(void)state;
-	assert_int_equal(try_depth(LIMIT_JSON_DEPTH, false), 0);
-	assert_int_equal(try_depth(LIMIT_JSON_DEPTH, true), 0);
-	assert_int_equal(try_depth(LIMIT_JSON_DEPTH + 1, false), E_TOO_LARGE);
+	assert_int_equal(try_depth(LIMIT_JSON_DOOR_DEPTH, false), 0);
+	assert_int_equal(try_depth(LIMIT_JSON_DOOR_DEPTH, true), 0);
+	assert_int_equal(try_depth(LIMIT_JSON_DOOR_DEPTH + 1, false), E_TOO_LARGE);
 	assert_int_equal(try_depth(10000, false), E_TOO_LARGE);
 	assert_int_equal(try_depth(10000, true), E_TOO_LARGE);
 	assert_int_equal(try_depth(1000000, false), E_TOO_LARGE);

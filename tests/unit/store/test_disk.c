@@ -359,8 +359,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(file_and_directories_are_private, setup, teardown),
-	    cmocka_unit_test_setup_teardown(a_new_file_has_the_catalogue_s_table, setup,
-					    teardown),
+	    cmocka_unit_test_setup_teardown(a_new_file_has_the_catalogue_s_table, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_file_of_a_newer_program_is_left_alone, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(what_is_no_database_is_refused, setup, teardown),

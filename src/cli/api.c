@@ -1,0 +1,290 @@
+/* api.c - finding the gateway, or being it. */
+
+#include "cli/api.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "cli/args.h"
+#include "holdfast.h"
+#include "loop/child.h"
+
+struct api {
+	struct path socket; /* of the daemon */
+	struct hf *hf;      /* in this process, when there is none */
+	pthread_t thread;   /* that runs it */
+	bool running;
+	bool borrowed; /* hf is somebody else's */
+};
+
+int
+api_socket(struct path *out, bool make, struct err *e)
+{
+	const char *named = getenv("HOLDFAST_SOCKET");
+
+	if (!named || !named[0])
+		return path_socket(out, make, e);
+	if (strlen(named) >= sizeof(out->text))
+		return err_set(e, E_CONFIG, "HOLDFAST_SOCKET is too long");
+	memcpy(out->text, named, strlen(named) + 1);
+	return 0;
+}
+
+static void *
+run(void *arg)
+{
+	hf_run(arg);
+	return NULL;
+}
+
+/* Signals are for the thread that talks with the person. */
+static int
+start_thread(struct api *api, struct err *e)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int errnum = pthread_create(&api->thread, NULL, run, api->hf);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (errnum)
+		return err_errno(e, E_SYSTEM, errnum, "pthread_create");
+	api->running = true;
+	return 0;
+}
+
+static int
+open_here(struct api *api, enum api_where where, const char *config, struct err *e)
+{
+	struct hf_options options = {.config = config, .ephemeral = where == API_DRY};
+
+	child_become_reaper(); /* better with it, possible without */
+	log_set_level(LOG_WARN);
+	log_set_form(LOG_FORM_TEXT);
+	int code = hf_open(&options, &api->hf);
+	if (code < 0)
+		return err_set(e, code, "%s", hf_error(NULL));
+	return start_thread(api, e);
+}
+
+static int
+find_daemon(struct api *api, struct err *e)
+{
+	struct client *c;
+	int code;
+
+	if ((code = api_socket(&api->socket, false, e)) < 0 ||
+	    (code = client_connect_unix(api->socket.text, &c, e)) < 0)
+		return code;
+	client_free(c);
+	return 0;
+}
+
+int
+api_open(enum api_where where, const char *config, struct api **ret, struct err *e)
+{
+	struct api *api = calloc(1, sizeof(*api));
+	int code = E_STOPPING;
+
+	if (!api)
+		return err_plain(e, E_NOMEM);
+	if (where != API_PRIVATE)
+		code = find_daemon(api, e);
+	/* Only when nobody answers: a socket that others could stand behind is no reason to go on.
+	 */
+	if (code == E_STOPPING && where != API_DAEMON)
+		code = open_here(api, where, config, e);
+	if (code < 0) {
+		api_close(api);
+		return code;
+	}
+	*ret = api;
+	return 0;
+}
+
+int
+api_enter(enum api_where where, struct api **ret)
+{
+	struct err e;
+	int code = api_open(where, NULL, ret, &e);
+
+	if (code == 0)
+		return EXIT_FINE;
+	if (code == E_STOPPING && where == API_DAEMON)
+		refuse("no gateway is running; `holdfast serve` starts one");
+	else
+		refuse("%s", err_text(&e));
+	return EXIT_NO_GATEWAY;
+}
+
+void
+api_close(struct api *api)
+{
+	if (!api)
+		return;
+	if (api->running) {
+		hf_stop(api->hf);
+		pthread_join(api->thread, NULL);
+	}
+	if (!api->borrowed)
+		hf_close(api->hf);
+	free(api);
+}
+
+struct api *
+api_around(struct hf *hf)
+{
+	struct api *api = calloc(1, sizeof(*api));
+
+	if (api)
+		*api = (struct api){.hf = hf, .borrowed = true};
+	return api;
+}
+
+bool
+api_is_daemon(const struct api *api)
+{
+	return api->hf == NULL;
+}
+
+int
+api_connect(struct api *api, struct client **ret, struct err *e)
+{
+	int fd;
+
+	if (!api->hf)
+		return client_connect_unix(api->socket.text, ret, e);
+	int code = hf_connect(api->hf, &fd);
+	return code < 0 ? err_plain(e, code) : client_adopt(fd, ret, e);
+}
+
+static const struct json_limits answer_limits = {LIMIT_CLIENT_ANSWER, LIMIT_JSON_DEPTH};
+
+static void
+reply_parse(struct reply *r)
+{
+	if (json_parse(buf_str(&r->body), &answer_limits, &r->doc, NULL) == 0)
+		r->root = json_root(r->doc);
+}
+
+int
+api_request(struct api *api, const char *method, const char *target, struct str body,
+	    struct reply *ret, struct err *e)
+{
+	struct client *c = NULL;
+	int code;
+
+	*ret = (struct reply){.body = BUF_INIT(LIMIT_CLIENT_ANSWER)};
+	if ((code = api_connect(api, &c, e)) < 0)
+		return code;
+	code = client_request(c, method, target, body, &ret->status, &ret->body, e);
+	client_free(c);
+	if (code < 0)
+		return code;
+	reply_parse(ret);
+	return 0;
+}
+
+void
+api_done(struct reply *r)
+{
+	json_doc_unref(r->doc);
+	buf_done(&r->body);
+	*r = (struct reply){0};
+}
+
+int
+api_refuse(const struct reply *r)
+{
+	struct str message = member(json_get(r->root, S("error")), "message");
+
+	return message.len ? refuse("%.*s", STR_ARG(message))
+			   : refuse("the gateway answered with HTTP status %d", r->status);
+}
+
+int
+api_ask(struct api *api, const char *method, const char *target, struct str body, struct reply *ret)
+{
+	struct err e;
+	int code = EXIT_FINE;
+
+	if (api_request(api, method, target, body, ret, &e) < 0) {
+		refuse("%s", err_text(&e));
+		code = EXIT_NO_GATEWAY;
+	} else if (ret->status < 200 || ret->status > 299) {
+		code = api_refuse(ret);
+	} else if (!ret->root) {
+		code = refuse("the gateway's answer cannot be read");
+	}
+	if (code != EXIT_FINE)
+		api_done(ret);
+	return code;
+}
+
+int
+api_get(struct api *api, struct reply *ret, const char *fmt, ...)
+{
+	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD);
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vaddf(&target, fmt, ap);
+	va_end(ap);
+	const char *z = buf_z(&target);
+	int code =
+	    z ? api_ask(api, "GET", z, (struct str){NULL, 0}, ret) : refuse("that is too long");
+	buf_done(&target);
+	return code;
+}
+
+int
+api_events(struct api *api, const char *target, struct client **ret, struct err *e)
+{
+	struct reply answer = {.body = BUF_INIT(64 * KIB)};
+	struct client *c = NULL;
+	int code = EXIT_NO_GATEWAY;
+
+	if (api_connect(api, &c, e) == 0 &&
+	    client_events(c, target, &answer.status, &answer.body, e) == 0) {
+		reply_parse(&answer);
+		code = answer.status == 200 ? EXIT_FINE : api_refuse(&answer);
+	}
+	if (code == EXIT_FINE)
+		*ret = c;
+	else
+		client_free(c);
+	api_done(&answer);
+	return code;
+}
+
+void
+url_add(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+		bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			     (c >= 'a' && c <= 'z') || (c && strchr("-._~", c));
+		if (plain)
+			buf_addc(out, (char)c);
+		else
+			buf_addf(out, "%%%02X", c);
+	}
+}
+
+struct str
+member(const struct json *object, const char *name)
+{
+	return json_str(json_get(object, str_of(name)));
+}
+
+int64_t
+member_int(const struct json *object, const char *name)
+{
+	int64_t n = 0;
+
+	json_int(json_get(object, str_of(name)), &n);
+	return n;
+}

@@ -1,0 +1,55 @@
+/*
+ * args.h - a command line, read by the table.
+ *
+ *	--name value, --name=value, -n value, -nvalue; switches may share a dash: -ab
+ *	"--" ends the options; "-" alone is an argument; options may stand anywhere
+ *
+ * Given twice, the last one counts.
+ */
+
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include "base/err.h"
+#include "cli/table.h"
+
+#define ARGS_MOST 4 /* words besides options; the table never asks for more */
+
+struct args {
+	const struct command_row *command;
+	const char *values[OPTION_COUNT]; /* by the table; "" for a switch, NULL = not given */
+	const char *words[ARGS_MOST];
+	size_t count;
+	bool help; /* --help or -h was there */
+};
+
+/* argv without the program and the command. E_BAD_REQUEST with a sentence that helps. */
+int args_parse(const struct command_row *command, char *const *argv, struct args *ret,
+	       struct err *e);
+
+/* The command must have an option of that name. */
+const char *args_value(const struct args *a, const char *option); /* NULL = not given */
+bool args_given(const struct args *a, const char *option);
+
+/* What each command is given, and gives back: an exit code. */
+enum exit_code {
+	EXIT_FINE = 0,
+	EXIT_REFUSED = 1, /* an error result, or what was asked for cannot be had */
+	EXIT_USAGE = 2,
+	EXIT_NO_GATEWAY = 3, /* cannot be reached or started */
+	EXIT_SIGNAL = 128,   /* plus its number */
+};
+
+#define COMMAND(name, function, ...) int cmd_##function(const struct args *a);
+#define OPTION(...)
+#include "../../tbl/commands.def"
+#undef COMMAND
+#undef OPTION
+
+/* "holdfast call: sentence" on standard error; they return EXIT_USAGE and EXIT_REFUSED. */
+int usage_error(const struct args *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int refuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+void help_print(const struct command_row *command); /* NULL: the whole program */
+
+#endif

@@ -1,0 +1,220 @@
+/* cmd_call.c - make one call: a session for it, the turn, its question if there is one, the result.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "cli/args.h"
+#include "cli/find.h"
+#include "cli/follow.h"
+#include "cli/show.h"
+#include "json/write.h"
+
+#define READ_BYTES (64 * KIB)
+
+struct one_call {
+	const struct args *args;
+	struct buf input; /* JSON text */
+	char session[64];
+	bool opened; /* by us: to be ended by us */
+	struct follow follow;
+	struct reply turn; /* with the result */
+};
+
+static int
+read_stdin(struct buf *out)
+{
+	for (;;) {
+		char *room = buf_room(out, READ_BYTES);
+		if (!room)
+			return refuse("the input is longer than %zu bytes", LIMIT_JSON_BYTES),
+			       EXIT_USAGE;
+		ssize_t n = read(STDIN_FILENO, room, READ_BYTES);
+		if (n == 0)
+			return EXIT_FINE;
+		if (n < 0 && errno != EINTR)
+			return refuse("standard input: %s", strerror(errno));
+		out->len += n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* What is no JSON object is a slip of the person who typed it, not a call that failed. */
+static int
+read_input(struct one_call *c)
+{
+	const char *given = c->args->count > 1 ? c->args->words[1] : "{}";
+	struct json_doc *doc;
+	struct err e;
+	int code;
+
+	if (strcmp(given, "-") != 0)
+		buf_addz(&c->input, given);
+	else if ((code = read_stdin(&c->input)) != EXIT_FINE)
+		return code;
+	if (buf_failed(&c->input))
+		return usage_error(c->args, "the input is longer than %zu bytes", LIMIT_JSON_BYTES);
+	if (json_parse(buf_str(&c->input), &json_door, &doc, &e) < 0)
+		return usage_error(c->args, "the input is not JSON: %s", err_text(&e));
+	bool object = json_is(json_root(doc), JSON_OBJECT);
+	json_doc_unref(doc);
+	return object ? EXIT_FINE
+		      : usage_error(c->args, "the input must be an object: '{\"name\": value}'");
+}
+
+static int
+open_session(struct one_call *c)
+{
+	const char *given = args_value(c->args, "session");
+	struct buf body = BUF_INIT(64 * KIB);
+	struct path workspace;
+	struct reply reply;
+	int code;
+
+	if (given)
+		return find_session(c->follow.api, given, c->session, sizeof(c->session));
+	if ((code = find_workspace(c->args, &workspace)) != EXIT_FINE)
+		return code;
+	struct jw w = jw(&body);
+	jw_object(&w);
+	jw_member_z(&w, "workspace", workspace.text);
+	jw_member_z(&w, "client", "holdfast call");
+	jw_end(&w);
+	code = api_ask(c->follow.api, "POST", "/sessions", buf_str(&body), &reply);
+	buf_done(&body);
+	if (code != EXIT_FINE)
+		return code;
+	snprintf(c->session, sizeof(c->session), "%.*s", STR_ARG(member(reply.root, "session_id")));
+	c->opened = true;
+	api_done(&reply);
+	return EXIT_FINE;
+}
+
+static void
+end_session(struct one_call *c)
+{
+	struct buf target = BUF_INIT(KIB);
+	struct reply reply = {0};
+
+	if (!c->opened)
+		return;
+	buf_addf(&target, "/sessions/%s", c->session);
+	api_request(c->follow.api, "DELETE", buf_z(&target), (struct str){NULL, 0}, &reply, NULL);
+	api_done(&reply);
+	buf_done(&target);
+}
+
+static int
+submit(struct one_call *c, struct reply *ret)
+{
+	struct buf body = BUF_INIT(LIMIT_JSON_BYTES + 64 * KIB), target = BUF_INIT(KIB);
+	struct jw w = jw(&body);
+
+	jw_object(&w);
+	jw_member_z(&w, "name", c->args->words[0]);
+	jw_key(&w, "input"), jw_raw(&w, buf_str(&c->input));
+	jw_member_bool(&w, "wait", false);
+	jw_member_bool(&w, "attended", c->follow.person || c->follow.yes);
+	jw_end(&w);
+	buf_addf(&target, "/sessions/%s/turns", c->session);
+	int code = api_ask(c->follow.api, "POST", buf_z(&target), buf_str(&body), ret);
+	buf_done(&body);
+	buf_done(&target);
+	return code;
+}
+
+static int
+make_call(struct one_call *c)
+{
+	struct reply made;
+	int code;
+
+	if ((code = open_session(c)) != EXIT_FINE ||
+	    (code = follow_begin(&c->follow)) != EXIT_FINE ||
+	    (code = submit(c, &made)) != EXIT_FINE)
+		return code;
+	code = follow_turn(&c->follow, member(made.root, "turn_id"));
+	api_done(&made);
+	if (code == EXIT_FINE)
+		code = api_get(c->follow.api, &c->turn, "/sessions/%s/turns/%s", c->session,
+			       c->follow.turn);
+	return code;
+}
+
+static void
+print_json(const struct json *result)
+{
+	struct buf line = BUF_INIT(LIMIT_CLIENT_ANSWER * 2);
+	struct jw w = jw(&line);
+
+	jw_value(&w, result);
+	printf("%.*s\n", STR_ARG(buf_str(&line)));
+	buf_done(&line);
+}
+
+/* A failure of the call is its first block; what follows is what the tool had given by then. */
+static void
+print_failure(const struct one_call *c, struct str class, const struct json *content)
+{
+	fputs(paint(stderr, RED), stderr);
+	refuse("%.*s: %.*s", STR_ARG(class), STR_ARG(member(json_at(content, 0), "text")));
+	fputs(paint(stderr, PLAIN), stderr);
+	if (str_is(class, "confirmation_timeout") && !c->follow.person && !c->follow.yes)
+		fputs("Use --yes, or run it in a terminal, or start `holdfast serve` and watch.\n",
+		      stderr);
+}
+
+static int
+print_result(struct one_call *c)
+{
+	const struct json *outcome = json_at(json_get(c->turn.root, S("calls")), 0);
+	const struct json *result = json_at(json_get(c->turn.root, S("content")), 0);
+	const struct json *content = json_get(result, S("content"));
+	struct str class = member(outcome, "error_class");
+
+	if (!result)
+		return refuse("the call has no result");
+	if (args_given(c->args, "json"))
+		print_json(result);
+	else if (class.len)
+		print_failure(c, class, content);
+	if (!args_given(c->args, "json"))
+		show_content(content, class.len > 0);
+	if (c->follow.signal)
+		return EXIT_SIGNAL + c->follow.signal;
+	return json_bool(json_get(result, S("is_error"))) ? EXIT_REFUSED : EXIT_FINE;
+}
+
+int
+cmd_call(const struct args *a)
+{
+	struct one_call c = {
+	    .args = a,
+	    .input = BUF_INIT(LIMIT_JSON_BYTES + READ_BYTES),
+	    .follow = {.session = c.session,
+		       .tool = a->words[0],
+		       .yes = args_given(a, "yes"),
+		       .signals = -1},
+	};
+	int code = read_input(&c);
+
+	if (code == EXIT_FINE)
+		code = api_enter(API_ANY, &c.follow.api);
+	if (code == EXIT_FINE) {
+		c.follow.person = c.follow.yes ? NULL : term_person();
+		code = make_call(&c);
+		end_session(&c);
+	}
+	follow_end(&c.follow);
+	api_close(c.follow.api);
+	/* Only now: a reader that goes away must not leave anything unfinished behind. */
+	if (code == EXIT_FINE)
+		code = print_result(&c);
+	if (c.follow.person)
+		fclose(c.follow.person);
+	api_done(&c.turn);
+	buf_done(&c.input);
+	return code;
+}

@@ -1,0 +1,188 @@
+/*
+ * cmd_mcp.c - MCP over standard input and output: a relay to the shared daemon, which is started
+ * when none runs. Standard output carries nothing but MCP messages.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "cli/find.h"
+#include "cli/relay.h"
+
+#define START_MS 5000
+#define LOOK_MS 20
+#define IDLE_SECONDS "600" /* then a daemon nobody uses ends */
+
+/* In the child: its own session, nothing of ours open, its words in a file. */
+static void
+become_daemon(const char *log, const char *config)
+{
+	const char *argv[10] = {"holdfast", "serve",       "--listen",
+				"none",     "--idle-exit", IDLE_SECONDS};
+	size_t n = 6;
+	sigset_t none;
+
+	if (config) {
+		argv[n++] = "--config";
+		argv[n++] = config;
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setsid();
+	int in = open("/dev/null", O_RDONLY), out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+		_exit(127);
+	closefrom(3);
+	if (chdir("/") < 0) /* it outlives whatever is mounted here */
+		_exit(127);
+	execv("/proc/self/exe", (char *const *)argv);
+	_exit(127);
+}
+
+static int
+log_path(struct path *out, struct err *e)
+{
+	struct path dir;
+	int code;
+
+	if ((code = path_state(&dir, e)) < 0 || (code = path_make_dir(dir.text, e)) < 0)
+		return code;
+	int n = snprintf(out->text, sizeof(out->text), "%s/daemon.log", dir.text);
+	return n > 0 && (size_t)n < sizeof(out->text) ? 0
+						      : err_set(e, E_CONFIG, "a path is too long");
+}
+
+/* Somebody else may be starting one at the same moment; whose it is does not matter. */
+static int
+await_daemon(pid_t child, const char *log, struct api **ret, struct err *e)
+{
+	uint64_t until = clock_mono_ms() + START_MS;
+	int status, code;
+
+	while ((code = api_open(API_DAEMON, NULL, ret, e)) < 0 && clock_mono_ms() < until) {
+		bool ended = waitpid(child, &status, WNOHANG) == child;
+		if (ended && api_open(API_DAEMON, NULL, ret, e) == 0)
+			return 0;
+		if (ended)
+			break;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return code < 0 ? err_set(e, E_STOPPING, "the gateway did not start; %s says why", log) : 0;
+}
+
+static int
+start_daemon(const char *config, struct api **ret, struct err *e)
+{
+	struct path log, whole;
+	int code = log_path(&log, e);
+
+	if (code < 0)
+		return code;
+	if (config && !realpath(config, whole.text))
+		return err_set(e, E_CONFIG, "%s: %s", config, strerror(errno));
+	pid_t child = fork();
+	if (child < 0)
+		return err_errno(e, E_SYSTEM, errno, "fork");
+	if (child == 0)
+		become_daemon(log.text, config ? whole.text : NULL);
+	return await_daemon(child, log.text, ret, e);
+}
+
+static int
+attach(const struct args *a, struct api **ret, struct err *e)
+{
+	const char *config = args_value(a, "config");
+
+	if (args_given(a, "standalone"))
+		return api_open(API_PRIVATE, config, ret, e);
+	int code = api_open(API_DAEMON, NULL, ret, e);
+	if (code == E_STOPPING)
+		return start_daemon(config, ret, e);
+	if (code == 0 && config)
+		refuse("a gateway is running already: --config has no effect on it");
+	return code;
+}
+
+/* Who started us, for lists: the client's program. */
+static void
+client_name(struct buf *out)
+{
+	char path[64], name[32];
+	ssize_t n = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)getppid());
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, name, sizeof(name));
+		close(fd);
+	}
+	url_add(out, n > 0 ? str_trim((struct str){name, (size_t)n}) : S("mcp"));
+}
+
+static int
+upgrade(struct api *api, const struct path *workspace, int *ret_fd, struct buf *early,
+	struct err *e)
+{
+	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD);
+	struct client *c = NULL;
+	int code;
+
+	buf_addz(&target, "/mcp/stdio?workspace=");
+	url_add(&target, str_of(workspace->text));
+	buf_addz(&target, "&client=");
+	client_name(&target);
+	if (!buf_z(&target))
+		code = err_set(e, E_TOO_LARGE, "the workspace's path is too long");
+	else if ((code = api_connect(api, &c, e)) == 0)
+		code = client_upgrade(c, target.ptr, "mcp-stdio", ret_fd, early, e);
+	client_free(c);
+	buf_done(&target);
+	return code;
+}
+
+static int
+relay(struct api *api, const struct path *workspace)
+{
+	struct buf early = BUF_INIT(64 * KIB);
+	struct err e;
+	int fd = -1, code;
+
+	if (upgrade(api, workspace, &fd, &early, &e) < 0) {
+		refuse("%s", err_text(&e));
+		code = EXIT_NO_GATEWAY;
+	} else {
+		code = relay_run(STDIN_FILENO, STDOUT_FILENO, fd, buf_str(&early));
+		close(fd);
+		if (code == EXIT_NO_GATEWAY)
+			refuse("the gateway ended the connection");
+	}
+	buf_done(&early);
+	return code;
+}
+
+int
+cmd_mcp(const struct args *a)
+{
+	struct path workspace;
+	struct api *api = NULL;
+	struct err e;
+	int code = find_workspace(a, &workspace);
+
+	if (code != EXIT_FINE)
+		return code;
+	if (attach(a, &api, &e) < 0) {
+		refuse("%s", err_text(&e));
+		return EXIT_NO_GATEWAY;
+	}
+	code = relay(api, &workspace);
+	api_close(api);
+	return code;
+}

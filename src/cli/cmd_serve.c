@@ -1,0 +1,305 @@
+/*
+ * cmd_serve.c - the daemon: opens the gateway, its doors, and stays until it is told to stop.
+ *
+ * Signals are taken by a thread of their own: the first asks the gateway to stop, the second (or
+ * ten seconds of waiting) ends the process at once.
+ */
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/api.h"
+#include "cli/args.h"
+#include "cli/serve.h"
+#include "cli/term.h"
+#include "holdfast.h"
+#include "loop/child.h"
+
+#define STOP_SECONDS 10
+#define LOOK_SECONDS 1
+
+struct daemon {
+	const struct args *args;
+	struct listen listen;
+	struct path socket;
+	struct path token_file;
+	char token[TOKEN_TEXT]; /* "" = none is asked for */
+	uint64_t idle_seconds;  /* 0 = for ever */
+	struct hf *hf;
+	pthread_t watch;
+	atomic_bool over; /* hf_run has returned */
+};
+
+/* What was asked for */
+
+static int
+read_idle(struct daemon *d)
+{
+	const char *idle = args_value(d->args, "idle-exit");
+
+	if (idle && (!str_to_u64(str_of(idle), &d->idle_seconds) || d->idle_seconds == 0))
+		return usage_error(d->args, "--idle-exit takes a number of seconds");
+	return EXIT_FINE;
+}
+
+static int
+read_log_level(const struct args *a)
+{
+	const char *name = args_value(a, "log-level");
+	enum log_level level;
+
+	if (!name)
+		return EXIT_FINE;
+	if (!log_level_parse(name, &level))
+		return usage_error(a, "--log-level: '%s' is not one of debug, info, warn, error",
+				   name);
+	log_set_level(level);
+	return EXIT_FINE;
+}
+
+static int
+read_options(struct daemon *d)
+{
+	struct err e;
+	int code;
+
+	if (listen_parse(args_value(d->args, "listen"), &d->listen, &e) < 0)
+		return usage_error(d->args, "--listen: %s", err_text(&e));
+	if (args_given(d->args, "no-auth") && d->listen.tcp && !listen_is_loopback(&d->listen))
+		return usage_error(
+		    d->args,
+		    "--no-auth is for loopback addresses only: anybody who reaches %s could run "
+		    "commands here",
+		    d->listen.host);
+	if ((code = read_idle(d)) != EXIT_FINE || (code = read_log_level(d->args)) != EXIT_FINE)
+		return code;
+	return EXIT_FINE;
+}
+
+static int
+read_token(struct daemon *d, struct err *e)
+{
+	struct path dir;
+	int code;
+
+	if (!d->listen.tcp || args_given(d->args, "no-auth"))
+		return 0;
+	if (args_given(d->args, "ephemeral")) {
+		token_make(d->token);
+		return 0;
+	}
+	if ((code = path_state(&dir, e)) < 0 || (code = path_make_dir(dir.text, e)) < 0)
+		return code;
+	int n = snprintf(d->token_file.text, sizeof(d->token_file.text), "%s/token", dir.text);
+	if (n < 0 || (size_t)n >= sizeof(d->token_file.text))
+		return err_set(e, E_CONFIG, "the path of the token is too long");
+	return token_load(d->token_file.text, d->token, e);
+}
+
+static int
+find_socket(struct daemon *d, struct err *e)
+{
+	const char *given = args_value(d->args, "socket");
+
+	if (!given)
+		return api_socket(&d->socket, true, e);
+	if (strlen(given) >= sizeof(d->socket.text))
+		return err_set(e, E_CONFIG, "--socket is too long");
+	memcpy(d->socket.text, given, strlen(given) + 1);
+	return 0;
+}
+
+/* Two gateways on one socket would share neither questions nor slots. */
+static int
+refuse_second(const struct daemon *d)
+{
+	struct ucred peer = {0};
+	struct client *c;
+	struct err e;
+
+	if (client_connect_unix(d->socket.text, &c, &e) < 0)
+		return EXIT_FINE;
+	getsockopt(client_fd(c), SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof(peer)});
+	client_free(c);
+	return refuse("a gateway is running already (process %d, on %s); `holdfast stop` ends it",
+		      (int)peer.pid, d->socket.text);
+}
+
+/* The doors */
+
+static int
+open_tcp(struct daemon *d)
+{
+	uint16_t port;
+	int code = hf_listen(d->hf, d->listen.host, d->listen.port, &port);
+
+	if (code == E_EXISTS)
+		return refuse("port %u of %s is in use; give another with --listen %s:PORT (0 "
+			      "takes a free one), or "
+			      "--listen none",
+			      d->listen.port, d->listen.host, d->listen.host);
+	if (code < 0)
+		return refuse("cannot listen on %s: %s", d->listen.host, hf_error(d->hf));
+	d->listen.port = port;
+	return EXIT_FINE;
+}
+
+static int
+open_doors(struct daemon *d)
+{
+	if (hf_require_token(d->hf, d->token[0] ? d->token : NULL) < 0)
+		return refuse("%s", hf_error(d->hf));
+	if (hf_listen_unix(d->hf, d->socket.text) < 0)
+		return refuse("cannot listen on the socket: %s", hf_error(d->hf));
+	return d->listen.tcp ? open_tcp(d) : EXIT_FINE;
+}
+
+static void
+print_doors(const struct daemon *d)
+{
+	bool v6 = strchr(d->listen.host, ':') != NULL;
+
+	printf("%sholdfast %s%s\n", paint(stdout, BOLD), hf_version(), paint(stdout, PLAIN));
+	if (d->listen.tcp)
+		printf("  status page  http://%s%s%s:%u/%s%s\n", v6 ? "[" : "", d->listen.host,
+		       v6 ? "]" : "", d->listen.port, d->token[0] ? "#token=" : "", d->token);
+	if (d->token_file.text[0])
+		printf("  token        %s\n", d->token_file.text);
+	printf("  socket       %s\n", d->socket.text);
+	printf("  to stop      Ctrl-C, or: holdfast stop\n");
+	fflush(stdout);
+}
+
+/* Stopping */
+
+static bool
+is_idle(struct api *api, int64_t *calls_before)
+{
+	struct reply status;
+	bool idle = false;
+
+	if (api_request(api, "GET", "/status", (struct str){NULL, 0}, &status, NULL) == 0) {
+		int64_t calls = member_int(json_get(status.root, S("totals")), "calls");
+		idle = calls == *calls_before && member_int(status.root, "sessions") == 0 &&
+		       member_int(status.root, "watchers") == 0;
+		*calls_before = calls;
+	}
+	api_done(&status);
+	return idle;
+}
+
+static void
+our_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+/* Until a signal asks for the end, or nothing has happened for long enough. */
+static void
+wait_for_end(struct daemon *d, const sigset_t *set)
+{
+	struct api *api = d->idle_seconds ? api_around(d->hf) : NULL;
+	uint64_t idle = 0;
+	int64_t calls = 0;
+
+	while (!d->over && (!d->idle_seconds || idle < d->idle_seconds)) {
+		int n = api ? sigtimedwait(set, NULL, &(struct timespec){LOOK_SECONDS, 0})
+			    : sigwaitinfo(set, NULL);
+		if (n == SIGINT || n == SIGTERM)
+			break;
+		if (n < 0 && api)
+			idle = is_idle(api, &calls) ? idle + LOOK_SECONDS : 0;
+	}
+	api_close(api);
+}
+
+static void *
+watch(void *arg)
+{
+	struct daemon *d = arg;
+	sigset_t set;
+	int n;
+
+	our_signals(&set);
+	wait_for_end(d, &set);
+	if (!d->over)
+		log_line(LOG_INFO, "stopping", NULL);
+	hf_stop(d->hf);
+	do
+		n = d->over ? 0 : sigtimedwait(&set, NULL, &(struct timespec){STOP_SECONDS, 0});
+	while (n == SIGHUP);
+	if (d->over)
+		return NULL;
+	log_line(LOG_WARN, n > 0 ? "ending at once" : "the gateway does not stop; ending it", NULL);
+	unlink(d->socket.text);
+	_exit(n > 0 ? EXIT_SIGNAL + n : EXIT_REFUSED);
+}
+
+static int
+run(struct daemon *d)
+{
+	if (pthread_create(&d->watch, NULL, watch, d) != 0)
+		return refuse("cannot start a thread");
+	print_doors(d);
+	hf_run(d->hf);
+	d->over = true;
+	pthread_kill(d->watch, SIGHUP); /* it may be waiting for one; this one asks for nothing */
+	pthread_join(d->watch, NULL);
+	log_line(LOG_INFO, "stopped", NULL);
+	return EXIT_FINE;
+}
+
+static int
+open_gateway(struct daemon *d)
+{
+	struct hf_options options = {
+	    .config = args_value(d->args, "config"),
+	    .ephemeral = args_given(d->args, "ephemeral"),
+	};
+	struct err e;
+
+	if (read_token(d, &e) < 0) {
+		refuse("%s", err_text(&e));
+		return EXIT_NO_GATEWAY;
+	}
+	child_become_reaper(); /* better with it, possible without */
+	if (hf_open(&options, &d->hf) < 0) {
+		refuse("%s", hf_error(NULL));
+		return EXIT_NO_GATEWAY;
+	}
+	return EXIT_FINE;
+}
+
+int
+cmd_serve(const struct args *a)
+{
+	struct daemon d = {.args = a};
+	sigset_t set;
+	struct err e;
+	int code;
+
+	if ((code = read_options(&d)) != EXIT_FINE)
+		return code;
+	if (find_socket(&d, &e) < 0) {
+		refuse("%s", err_text(&e));
+		return EXIT_NO_GATEWAY;
+	}
+	if ((code = refuse_second(&d)) != EXIT_FINE)
+		return code;
+	/* Before there is any other thread: they all inherit it. */
+	our_signals(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	if ((code = open_gateway(&d)) == EXIT_FINE && (code = open_doors(&d)) == EXIT_FINE)
+		code = run(&d);
+	hf_close(d.hf);
+	return code;
+}

@@ -1,0 +1,80 @@
+/* main.c - the `holdfast` program: which command, then that command. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/args.h"
+#include "cli/term.h"
+
+#define COMMAND(name, function, ...) cmd_##function,
+#define OPTION(...)
+static int (*const functions[])(const struct args *a) = {
+#include "../../tbl/commands.def"
+};
+#undef COMMAND
+#undef OPTION
+
+static int
+unknown_command(const char *name)
+{
+	const char *near = command_near(name);
+
+	fprintf(stderr, "holdfast: there is no command '%.100s'", name);
+	if (near)
+		fprintf(stderr, "; did you mean %s?", near);
+	fputs("\nTry: holdfast --help\n", stderr);
+	return EXIT_USAGE;
+}
+
+/* Before a command only these two are options. */
+static const char *
+command_word(const char *word)
+{
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		return "help";
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+		return "version";
+	return word;
+}
+
+/* What was printed may still be on its way to a full disk. */
+static int
+flush(int code)
+{
+	bool failed = ferror(stdout) != 0;
+
+	if (fflush(stdout) == EOF || failed) {
+		refuse("standard output cannot be written");
+		return code == EXIT_FINE ? EXIT_REFUSED : code;
+	}
+	return code;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct args args;
+	struct err e;
+
+	term_init();
+	if (argc < 2) {
+		help_print(NULL);
+		return flush(EXIT_USAGE);
+	}
+	const char *name = command_word(argv[1]);
+	const struct command_row *command = command_find(name);
+	if (!command && argv[1][0] == '-') {
+		refuse("there is no option %.100s before a command", argv[1]);
+		fputs("Try: holdfast --help\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (!command)
+		return unknown_command(name);
+	if (args_parse(command, argv + 2, &args, &e) < 0)
+		return usage_error(&args, "%s", err_text(&e));
+	if (args.help) {
+		help_print(command);
+		return flush(EXIT_FINE);
+	}
+	return flush(functions[command - command_rows](&args));
+}

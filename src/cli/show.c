@@ -1,0 +1,268 @@
+/* show.c - tables, fields, content blocks and diffs. */
+
+#include "cli/show.h"
+
+#include <time.h>
+
+#include "base/limits.h"
+#include "cli/term.h"
+#include "json/write.h"
+
+#define CELL_BYTES (64 * KIB)
+#define COLUMNS_MOST 12
+
+struct str
+short_id(struct str id)
+{
+	return str_from(id, id.len > SHORT_ID ? id.len - SHORT_ID : 0);
+}
+
+bool
+time_parse(struct str timestamp, int64_t *ret_s)
+{
+	char text[32] = "";
+	struct tm t = {0};
+
+	if (timestamp.len < 20 || timestamp.len >= sizeof(text))
+		return false;
+	memcpy(text, timestamp.ptr, timestamp.len);
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%S", &t))
+		return false;
+	*ret_s = timegm(&t);
+	return true;
+}
+
+static void
+time_text(struct buf *out, struct str timestamp, bool date)
+{
+	char text[32];
+	struct tm here;
+	int64_t at;
+
+	if (!time_parse(timestamp, &at))
+		return;
+	localtime_r(&(time_t){at}, &here);
+	if (date && strftime(text, sizeof(text), "%Y-%m-%d ", &here) > 0)
+		buf_addz(out, text);
+	if (strftime(text, sizeof(text), "%H:%M:%S", &here) > 0)
+		buf_addz(out, text);
+}
+
+static void
+json_text(struct buf *out, const struct json *v)
+{
+	struct buf raw = BUF_INIT(CELL_BYTES);
+	struct jw w = jw(&raw);
+
+	jw_value(&w, v);
+	text_safe(out, buf_str(&raw), SAFE_LINE);
+	buf_done(&raw);
+}
+
+void
+value_text(struct buf *out, const struct json *v)
+{
+	const char *comma = "";
+
+	if (!v || json_is(v, JSON_NULL))
+		return;
+	if (json_is(v, JSON_STRING)) {
+		text_safe(out, json_str(v), SAFE_LINE);
+	} else if (json_is(v, JSON_ARRAY)) {
+		for (struct json_iter it = json_iter(v); json_next(&it); comma = ", ") {
+			buf_addz(out, comma);
+			value_text(out, it.value);
+		}
+	} else {
+		json_text(out, v);
+	}
+}
+
+static void
+sentence_text(struct buf *out, struct str text)
+{
+	size_t end = 0;
+
+	while (end < text.len && text.ptr[end] != '\n' &&
+	       !(text.ptr[end] == '.' &&
+		 (end + 1 == text.len || text.ptr[end + 1] == ' ' || text.ptr[end + 1] == '\n')))
+		end++;
+	text_safe(out, str_upto(text, end), SAFE_LINE);
+}
+
+static void
+ms_text(struct buf *out, const struct json *v)
+{
+	int64_t ms;
+
+	if (!json_int(v, &ms))
+		return;
+	if (ms < 10000)
+		buf_addf(out, "%lld ms", (long long)ms);
+	else
+		buf_addf(out, "%lld.%lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+}
+
+void
+cell_text(struct buf *out, const struct json *row, const struct column *c)
+{
+	const struct json *v = json_get(row, str_of(c->key));
+
+	switch (c->as) {
+	case SHOW_TEXT: value_text(out, v); break;
+	case SHOW_ID: text_safe(out, short_id(json_str(v)), SAFE_LINE); break;
+	case SHOW_TIME: time_text(out, json_str(v), true); break;
+	case SHOW_CLOCK: time_text(out, json_str(v), false); break;
+	case SHOW_MS: ms_text(out, v); break;
+	case SHOW_SENTENCE: sentence_text(out, json_str(v)); break;
+	}
+}
+
+static struct str
+cell(struct buf *out, const struct json *row, const struct column *c)
+{
+	buf_reset(out);
+	cell_text(out, row, c);
+	return buf_str(out);
+}
+
+/* The last column is not padded; on a terminal it is cut to what is left of the line. */
+static void
+print_cell(struct str text, unsigned width, bool last, unsigned *left)
+{
+	if (last) {
+		struct str part = *left > 0 ? text_upto(text, *left) : text;
+		printf("%.*s", STR_ARG(part));
+		return;
+	}
+	printf("%.*s%*s", STR_ARG(text), (int)(width - text_columns(text)) + 2, "");
+	if (*left > width + 2 + 10)
+		*left -= width + 2;
+	else
+		*left = 0; /* too narrow to cut anything sensibly */
+}
+
+void
+show_table(const struct json *rows, const struct column *columns, size_t count)
+{
+	unsigned width[COLUMNS_MOST], line = term_is(stdout) ? term_width() : 0, left = line;
+	struct buf text = BUF_INIT(CELL_BYTES * 4);
+
+	CHECK(count <= COLUMNS_MOST);
+	for (size_t i = 0; i < count; i++) {
+		width[i] = text_columns(str_of(columns[i].title));
+		for (struct json_iter it = json_iter(rows); json_next(&it);) {
+			unsigned n = text_columns(cell(&text, it.value, &columns[i]));
+			width[i] = n > width[i] ? n : width[i];
+		}
+	}
+	printf("%s", paint(stdout, BOLD));
+	for (size_t i = 0; i < count; i++)
+		print_cell(str_of(columns[i].title), width[i], i + 1 == count, &left);
+	printf("%s\n", paint(stdout, PLAIN));
+	for (struct json_iter it = json_iter(rows); json_next(&it);) {
+		left = line;
+		for (size_t i = 0; i < count; i++)
+			print_cell(cell(&text, it.value, &columns[i]), width[i], i + 1 == count,
+				   &left);
+		putchar('\n');
+	}
+	buf_done(&text);
+}
+
+void
+show_fields(const struct json *object, const struct column *columns, size_t count)
+{
+	struct buf text = BUF_INIT(CELL_BYTES * 4);
+
+	for (size_t i = 0; i < count; i++) {
+		struct str value = cell(&text, object, &columns[i]);
+		if (value.len)
+			printf("%s%-14s%s %.*s\n", paint(stdout, BOLD), columns[i].title,
+			       paint(stdout, PLAIN), STR_ARG(value));
+	}
+	buf_done(&text);
+}
+
+void
+show_json(const struct reply *r)
+{
+	fwrite(r->body.ptr ? r->body.ptr : "", 1, r->body.len, stdout);
+	if (!str_ends(buf_str(&r->body), S("\n")))
+		putchar('\n');
+}
+
+static void
+show_block(const struct json *block)
+{
+	struct str text = member(block, "text"), type = member(block, "type");
+
+	if (str_is(type, "text")) {
+		text_print(stdout, text);
+		return;
+	}
+	const struct json *source = json_get(block, S("source"));
+	struct str kind = member(source, "media_type"), bytes = member(source, "data");
+	if (!kind.len)
+		kind = member(block, "mimeType"), bytes = member(block, "data");
+	struct buf line = BUF_INIT(4 * KIB);
+	buf_addc(&line, '[');
+	text_safe(&line, type, SAFE_LINE);
+	if (kind.len)
+		buf_addc(&line, ' ');
+	text_safe(&line, kind, SAFE_LINE);
+	if (bytes.len) /* base64 */
+		buf_addf(&line, " %zu bytes",
+			 bytes.len / 4 * 3 - str_ends(bytes, S("=")) - str_ends(bytes, S("==")));
+	buf_addz(&line, "]\n");
+	printf("%.*s", STR_ARG(buf_str(&line)));
+	buf_done(&line);
+}
+
+void
+show_content(const struct json *content, size_t from)
+{
+	struct str last = {NULL, 0};
+	size_t i = 0;
+
+	for (struct json_iter it = json_iter(content); json_next(&it); i++) {
+		if (i < from)
+			continue;
+		if (last.len && !str_ends(last, S("\n")))
+			putchar('\n');
+		show_block(it.value);
+		last = member(it.value, "text");
+	}
+	/* A file stays the same bytes in a pipe; on a terminal the prompt wants a line of its own.
+	 */
+	if (term_is(stdout) && last.len && !str_ends(last, S("\n")))
+		putchar('\n');
+}
+
+static enum paint
+diff_paint(struct str line)
+{
+	static const struct {
+		const char *start;
+		enum paint paint;
+	} rows[] = {{"+++", BOLD}, {"---", BOLD}, {"@@", CYAN}, {"+", GREEN}, {"-", RED}};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (str_starts(line, str_of(rows[i].start)))
+			return rows[i].paint;
+	return PLAIN;
+}
+
+void
+show_diff(FILE *f, const char *margin, struct str diff)
+{
+	struct str line;
+
+	if (str_ends(diff, S("\n")))
+		diff = str_upto(diff, diff.len - 1);
+	while (str_split(&diff, '\n', &line)) {
+		fputs(paint(f, diff_paint(line)), f);
+		text_block(f, margin, line);
+		fputs(paint(f, PLAIN), f);
+	}
+}

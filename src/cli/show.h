@@ -1,0 +1,54 @@
+/* show.h - answers of the gateway, made readable. */
+
+#ifndef CLI_SHOW_H
+#define CLI_SHOW_H
+
+#include <stdio.h>
+
+#include "cli/api.h"
+
+enum show_as {
+	SHOW_TEXT,     /* strings, numbers, lists: whatever it is, on one line */
+	SHOW_ID,       /* the last characters of an identifier: enough to name it */
+	SHOW_TIME,     /* date and time here */
+	SHOW_CLOCK,    /* only the time */
+	SHOW_MS,       /* a duration */
+	SHOW_SENTENCE, /* the first one */
+};
+
+struct column {
+	const char *title;
+	const char *key;
+	enum show_as as;
+};
+
+/* One cell, added to out. */
+void cell_text(struct buf *out, const struct json *row, const struct column *c);
+
+/* Rows of objects as a table; on a terminal the last column is cut to fit. */
+void show_table(const struct json *rows, const struct column *columns, size_t count);
+/* One object, a line for each member that has a value. */
+void show_fields(const struct json *object, const struct column *columns, size_t count);
+/* The answer as it came, and a newline. */
+void show_json(const struct reply *r);
+
+/* Content blocks of a result, from the given one on: text as it is, others by a line. */
+void show_content(const struct json *content, size_t from);
+
+/* A diff, every line behind the margin. */
+void show_diff(FILE *f, const char *margin, struct str diff);
+
+/* An event in a line: time, session, type, gist. */
+void show_event(const struct json *event);
+
+/* The end of an identifier. */
+#define SHORT_ID 8
+struct str short_id(struct str id);
+
+/* A timestamp of the gateway as seconds since 1970; false when it is none. */
+bool time_parse(struct str timestamp, int64_t *ret_s);
+
+/* A value as safe text of one line; nothing for null. */
+void value_text(struct buf *out, const struct json *v);
+
+#endif

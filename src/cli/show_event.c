@@ -1,0 +1,129 @@
+/*
+ * show_event.c - an event in one line, by a table of patterns.
+ *
+ * In a pattern {name} is a member of the payload and {~name} the end of an identifier. What
+ * stands in brackets is left out when a member in it is missing, null, zero or empty.
+ */
+
+#include "base/limits.h"
+#include "cli/show.h"
+#include "cli/term.h"
+
+static const struct gist {
+	const char *type;
+	enum paint paint;
+	const char *pattern;
+} gists[] = {
+    {"session.created", DIM, "in {workspace_path}[ by {client}]"},
+    {"session.ended", DIM, "[after {turn_count} turn(s)]"},
+    {"turn.started", DIM, "{tool_call_count} call(s)"},
+    {"turn.completed", DIM, "{tool_call_count} result(s)[, {failed} failed]"},
+    {"turn.cancelled", YELLOW, "{reason}"},
+    {"tool.called", CYAN, "{tool_name}[ ({side_effects})]"},
+    {"tool.completed", GREEN,
+     "{tool_name} in {latency_ms} ms[, changed {files_modified}][: {command_executed}]"},
+    {"tool.failed", RED, "{tool_name}: {error_class}: {error_message}"},
+    {"tool.input_invalid", RED, "{tool_name}: {validation_errors}"},
+    {"tool.confirmation_requested", YELLOW,
+     "{tool_name} wants to {side_effects}[ (holdfast approve {~confirmation_request_id})]: "
+     "{input_summary}"},
+    {"tool.confirmation_resolved", BOLD, "{tool_name}: {decision}[ by {by}][, {scope}]"},
+    {"tool.output_delta", PLAIN, "{tool_name}: {text}"},
+};
+
+static bool
+is_nothing(const struct json *v)
+{
+	int64_t n;
+
+	if (!v || json_is(v, JSON_NULL))
+		return true;
+	if (json_is(v, JSON_STRING))
+		return json_str(v).len == 0;
+	if (json_is(v, JSON_ARRAY))
+		return json_len(v) == 0;
+	return json_int(v, &n) && n == 0;
+}
+
+/* False when the member has nothing to show. */
+static bool
+fill_member(struct buf *out, struct str name, const struct json *payload)
+{
+	bool is_id = str_starts(name, S("~"));
+	const struct json *v = json_get(payload, str_from(name, is_id));
+
+	if (is_nothing(v)) {
+		value_text(out, v);
+		return false;
+	}
+	if (is_id)
+		text_safe(out, short_id(json_str(v)), SAFE_LINE);
+	else
+		value_text(out, v);
+	return true;
+}
+
+static void
+fill_pattern(struct buf *out, struct str pattern, const struct json *payload)
+{
+	size_t opened = 0;
+	bool whole = true;
+
+	while (pattern.len > 0) {
+		char c = pattern.ptr[0];
+		size_t used = 1;
+		if (c == '[') {
+			opened = out->len;
+			whole = true;
+		} else if (c == ']') {
+			if (!whole)
+				out->len = opened;
+		} else if (c == '{') {
+			used = (size_t)str_index(pattern, '}') + 1;
+			struct str name = str_upto(str_from(pattern, 1), used - 2);
+			whole = fill_member(out, name, payload) && whole;
+		} else {
+			buf_addc(out, c);
+		}
+		pattern = str_from(pattern, used);
+	}
+}
+
+static const struct gist *
+gist_find(struct str type)
+{
+	for (size_t i = 0; i < ARRAY_LEN(gists); i++)
+		if (str_is(type, gists[i].type))
+			return &gists[i];
+	return NULL;
+}
+
+void
+show_event(const struct json *event)
+{
+	static const struct column when = {"", "timestamp", SHOW_CLOCK};
+	const struct json *payload = json_get(event, S("payload"));
+	const struct gist *g = gist_find(member(event, "type"));
+	struct buf time = BUF_INIT(64), session = BUF_INIT(64), type = BUF_INIT(KIB);
+	struct buf text = BUF_INIT(4 * LIMIT_EVENT_BYTES);
+
+	cell_text(&time, event, &when);
+	text_safe(&session, short_id(member(event, "session_id")), SAFE_LINE);
+	text_safe(&type, member(event, "type"), SAFE_LINE);
+	if (g)
+		fill_pattern(&text, str_of(g->pattern), payload);
+	else
+		value_text(&text, payload); /* of a newer gateway */
+	printf("%s%-8.*s %-*.*s%s %s%-27.*s%s ", paint(stdout, DIM), STR_ARG(buf_str(&time)),
+	       SHORT_ID, STR_ARG(buf_str(&session)), paint(stdout, PLAIN),
+	       paint(stdout, g ? g->paint : PLAIN), STR_ARG(buf_str(&type)), paint(stdout, PLAIN));
+	struct str line = buf_str(&text);
+	unsigned taken = 8 + 1 + SHORT_ID + 1 + 27 + 1, width = term_width();
+	if (term_is(stdout) && width > taken + 20)
+		line = text_upto(line, width - taken);
+	printf("%.*s\n", STR_ARG(line));
+	buf_done(&time);
+	buf_done(&session);
+	buf_done(&type);
+	buf_done(&text);
+}

@@ -1,0 +1,44 @@
+/* table.h - tbl/commands.def as values: the commands there are, and their options. */
+
+#ifndef CLI_TABLE_H
+#define CLI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command_row {
+	const char *name;
+	const char *arguments;
+	size_t least;
+	size_t most;
+	bool hidden;
+	const char *sentence;
+};
+
+struct option_row {
+	const char *command;
+	char letter; /* or 0 */
+	const char *name;
+	const char *value; /* NULL: a switch */
+	const char *sentence;
+};
+
+extern const struct command_row command_rows[];
+extern const size_t command_count;
+extern const struct option_row option_rows[];
+
+#define COMMAND(...)
+#define OPTION(...) +1
+enum {
+	OPTION_COUNT = 0
+#include "../../tbl/commands.def"
+};
+#undef COMMAND
+#undef OPTION
+
+const struct command_row *command_find(const char *name); /* NULL = none */
+/* The nearest name, for "did you mean"; NULL when none is near. */
+const char *command_near(const char *name);
+const char *option_near(const char *command, const char *name);
+
+#endif

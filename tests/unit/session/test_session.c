@@ -1,0 +1,203 @@
+/* test_session.c - sessions, their slots, and the turns they remember. */
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "session/turn.h"
+
+struct fixture {
+	struct loop *loop;
+	struct bus *bus;
+	struct sessions *sessions;
+	struct session *session;
+	char dir[32];
+};
+
+static int
+setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct err e;
+
+	strcpy(f->dir, "/tmp/holdfast-unit-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	assert_int_equal(loop_new(&f->loop, &e), 0);
+	assert_int_equal(bus_new(f->loop, NULL, &f->bus, &e), 0);
+	f->sessions = sessions_new(f->bus, NULL);
+	struct session_spec spec = {.workspace = f->dir, .client = S("test")};
+	assert_int_equal(session_open(f->sessions, &spec, &f->session, &e), 0);
+	*state = f;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	sessions_free(f->sessions);
+	bus_free(f->bus);
+	loop_free(f->loop);
+	rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+static void
+count_grant(void *arg)
+{
+	++*(int *)arg;
+}
+
+static void
+slots_go_to_who_came_first(void **state)
+{
+	struct fixture *f = *state;
+	struct slot slots[6] = {0};
+	int granted[6] = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
+		slots[i] =
+		    (struct slot){.tool = S("t"), .granted = count_grant, .arg = &granted[i]};
+		assert_int_equal(slot_take(f->session, &slots[i]), i < LIMIT_SESSION_SLOTS);
+	}
+	slot_give(f->session, &slots[2]);
+	assert_int_equal(granted[4], 1);
+	assert_int_equal(granted[5], 0);
+	slot_give(f->session, &slots[5]); /* gives up waiting */
+	slot_give(f->session, &slots[0]);
+	assert_int_equal(granted[5], 0);
+	for (size_t i = 0; i < ARRAY_LEN(slots); i++)
+		slot_give(f->session, &slots[i]);
+	assert_int_equal(f->session->running.len, 0);
+}
+
+static void
+a_tool_at_its_own_cap_does_not_hold_up_others(void **state)
+{
+	struct fixture *f = *state;
+	int granted = 0;
+	struct slot one = {.tool = S("shell"), .max_running = 1};
+	struct slot two = {.tool = S("shell"),
+			   .max_running = 1,
+			   .granted = count_grant,
+			   .arg = &granted};
+	struct slot other = {.tool = S("read"), .max_running = 0};
+
+	assert_true(slot_take(f->session, &one));
+	assert_false(slot_take(f->session, &two));
+	assert_true(slot_take(f->session, &other));
+	slot_give(f->session, &other);
+	assert_int_equal(granted, 0);
+	slot_give(f->session, &one);
+	assert_int_equal(granted, 1);
+	slot_give(f->session, &two);
+}
+
+static void
+note_end(struct turn *t, void *arg)
+{
+	(void)t;
+	++*(int *)arg;
+}
+
+static struct turn *
+begin_turn(struct fixture *f, size_t count, int *ended)
+{
+	struct turn *t;
+	struct err e;
+
+	assert_int_equal(turn_open(f->session, count, SHAPE_ANTHROPIC, true, &t, &e), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(turn_expect(t, i, id_new("call_"), S("tu"), S("tool")), 0);
+	t->done = note_end;
+	t->arg = ended;
+	turn_begin(t);
+	return t;
+}
+
+static void
+settle(struct turn *t, size_t i, const char *text)
+{
+	struct buf content = BUF_INIT(100), modified = BUF_INIT(100);
+
+	buf_addf(&content, "{\"type\":\"text\",\"text\":\"%s\"}", text);
+	turn_settle(t, i, false, NULL, &content, &modified, 1);
+}
+
+static void
+results_stand_in_the_order_asked(void **state)
+{
+	struct fixture *f = *state;
+	int ended = 0;
+	struct turn *t = begin_turn(f, 2, &ended);
+	struct buf out = BUF_INIT(4096);
+	struct jw w = jw(&out);
+
+	settle(t, 1, "second");
+	assert_int_equal(ended, 0);
+	settle(t, 0, "first");
+	assert_int_equal(ended, 1);
+	turn_write(&w, t);
+	const char *text = buf_z(&out);
+	assert_true(strstr(text, "\"state\":\"completed\"") != NULL);
+	assert_true(strstr(text, "first") < strstr(text, "second"));
+	buf_done(&out);
+}
+
+static void
+only_the_last_ended_turns_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	int ended = 0;
+	struct turn *slow = begin_turn(f, 1, &ended);
+	struct id slow_id = slow->id, first_id = {0};
+
+	for (int i = 0; i < LIMIT_TURNS_KEPT + 3; i++) {
+		struct turn *t = begin_turn(f, 1, &ended);
+		if (i == 0)
+			first_id = t->id;
+		settle(t, 0, "x");
+	}
+	assert_null(turn_find(f->session, id_str(&first_id)));
+	assert_int_equal(f->session->turns.len, LIMIT_TURNS_KEPT + 1);
+	/* One that took long is not forgotten the moment it is over. */
+	settle(slow, 0, "x");
+	assert_non_null(turn_find(f->session, id_str(&slow_id)));
+}
+
+static void
+a_session_nobody_uses_is_found(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t later = clock_mono_ms() + 1;
+	int ended = 0;
+
+	assert_ptr_equal(session_idle(f->sessions, later), f->session);
+	assert_null(session_idle(f->sessions, f->session->used_ms));
+	f->session->attached = true;
+	assert_null(session_idle(f->sessions, later));
+	f->session->attached = false;
+	struct turn *t = begin_turn(f, 1, &ended);
+	assert_null(session_idle(f->sessions, UINT64_MAX));
+	settle(t, 0, "x");
+	assert_ptr_equal(session_idle(f->sessions, UINT64_MAX), f->session);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(slots_go_to_who_came_first, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_tool_at_its_own_cap_does_not_hold_up_others, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(results_stand_in_the_order_asked, setup, teardown),
+	    cmocka_unit_test_setup_teardown(only_the_last_ended_turns_are_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_session_nobody_uses_is_found, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
