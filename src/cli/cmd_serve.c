@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -258,6 +260,18 @@ run(struct daemon *d)
 	return EXIT_FINE;
 }
 
+/* Nobody else of the same user reads our memory or environment: the token is in it. */
+static void
+keep_secrets(void)
+{
+	struct rlimit none = {0};
+
+	setrlimit(RLIMIT_CORE, &none);
+#ifndef __SANITIZE_ADDRESS__ /* its leak checker has to look */
+	prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 static int
 open_gateway(struct daemon *d)
 {
@@ -272,6 +286,7 @@ open_gateway(struct daemon *d)
 		return EXIT_NO_GATEWAY;
 	}
 	child_become_reaper(); /* better with it, possible without */
+	keep_secrets();
 	if (hf_open(&options, &d->hf) < 0) {
 		refuse("%s", hf_error(NULL));
 		return EXIT_NO_GATEWAY;

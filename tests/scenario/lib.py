@@ -104,6 +104,9 @@ class Box:
                 gateway.stop()
             except Exception as why:
                 trouble = trouble or why
+        # `holdfast mcp` may have started one of its own.
+        if os.path.exists(os.path.join(self.env["XDG_RUNTIME_DIR"], "holdfast.sock")):
+            self.run("stop")
         shutil.rmtree(self.dir, ignore_errors=True)
         if trouble and not quiet:
             raise trouble
@@ -274,10 +277,13 @@ class Stream:
         self.connection.request("GET", path, headers=gateway.headers({"Accept": "text/event-stream", **(headers or {})}))
         self.answer = self.connection.getresponse()
         assert self.answer.status == 200, (self.answer.status, self.answer.read())
+        self.timeout = timeout
 
     def __iter__(self):
         event = {}
+        end = time.monotonic() + self.timeout  # signs of life are not enough
         while True:
+            assert time.monotonic() < end, "no event within %d s" % self.timeout
             line = self.answer.readline()
             if not line:
                 return
@@ -285,6 +291,7 @@ class Stream:
             if line == "" and event:
                 if "data" in event:
                     yield event.get("id"), event.get("event", "message"), json.loads(event["data"])
+                    end = time.monotonic() + self.timeout
                 event = {}
             elif line and not line.startswith(":"):
                 field, _, value = line.partition(": ")

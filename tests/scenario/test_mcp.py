@@ -1,0 +1,514 @@
+"""MCP over stdio, spoken by hand: `holdfast mcp` as a client starts it."""
+import base64
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+
+from lib import Skip, processes_with, testdata, until
+
+AUTO = "tool_confirmation: {default: {WRITE: auto, EXECUTE: auto}}\n"
+VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
+PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601, -32602
+
+
+class Client:
+    """One `holdfast mcp` and its lines."""
+
+    def __init__(self, box, *args, cwd=None):
+        self.process = subprocess.Popen(
+            [box.program, "mcp", *args], cwd=cwd or box.workspace, env=box.env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lines = queue.Queue()
+        self.kept = []
+        self.numbers = 0
+        self.errors = b""
+        for target in (self._read, self._read_errors):
+            threading.Thread(target=target, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_errors(self):
+        self.errors = self.process.stderr.read()
+
+    def send(self, message):
+        raw = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.process.stdin.write(raw + b"\n")
+        self.process.stdin.flush()
+
+    def line(self, seconds=20):
+        """The next line as it came; None at the end."""
+        try:
+            return self.lines.get(timeout=seconds)
+        except queue.Empty:
+            raise AssertionError("no line came")
+
+    def next(self):
+        line = self.line()
+        assert line is not None, "the channel ended: %r" % self.errors
+        message = json.loads(line)
+        assert message["jsonrpc"] == "2.0" and line.endswith(b"\n")
+        return message
+
+    def start(self, method, params=None, id=None):
+        """A request that is not waited for; its id."""
+        if id is None:
+            self.numbers += 1
+            id = self.numbers
+        self.send({"jsonrpc": "2.0", "id": id, "method": method, **({} if params is None else {"params": params})})
+        return id
+
+    def answer(self, id):
+        """The answer to a request; others that come before it are kept."""
+        for message in self.kept:
+            if message.get("id") == id:
+                self.kept.remove(message)
+                return message
+        while True:
+            message = self.next()
+            if message.get("id") == id and type(message["id"]) is type(id):
+                return message
+            self.kept.append(message)
+
+    def ask(self, method, params=None):
+        return self.answer(self.start(method, params))
+
+    def note(self, method, params=None):
+        self.send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
+
+    def initialize(self, version=VERSIONS[0]):
+        answer = self.ask("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+        self.note("notifications/initialized")
+        return answer["result"]
+
+    def call(self, name, arguments=None):
+        return self.ask("tools/call", {"name": name, **({} if arguments is None else {"arguments": arguments})})
+
+    def text(self, name, arguments=None):
+        return self.call(name, arguments)["result"]["content"][0]["text"]
+
+    def alive(self):
+        assert self.ask("ping")["result"] == {}
+
+    def close(self):
+        """End of input; gives the exit code."""
+        if not self.process.stdin.closed:
+            self.process.stdin.close()
+        return self.process.wait(timeout=20)
+
+
+def with_clients(test):
+    """The test gets a function that starts clients; none of them outlives it."""
+    def run(box):
+        started = []
+
+        def client(*args, **more):
+            started.append(Client(box, *args, **more))
+            return started[-1]
+        try:
+            test(box, client)
+        finally:
+            for each in started:
+                if each.process.poll() is None:
+                    each.process.kill()
+                each.process.wait()
+                for pipe in (each.process.stdin, each.process.stdout):
+                    try:
+                        pipe.close()
+                    except BrokenPipeError:
+                        pass
+        for each in started:
+            assert b"Sanitizer" not in each.errors, each.errors
+    return run
+
+
+@with_clients
+def test_every_known_version_is_taken_and_an_unknown_one_gets_the_newest(box, client):
+    box.serve()
+    for asked, given in [(v, v) for v in VERSIONS] + [("2099-01-01", VERSIONS[0]), ("", VERSIONS[0]), ("1", VERSIONS[0])]:
+        c = client()
+        result = c.initialize(asked)
+        assert result["protocolVersion"] == given
+        assert result["serverInfo"]["name"] == "holdfast" and result["serverInfo"]["version"]
+        assert result["capabilities"] == {"tools": {}} and result["instructions"]
+        c.alive()
+        assert c.close() == 0
+    c = client()
+    assert c.ask("initialize", {})["error"]["code"] == INVALID_PARAMS
+    c.alive()
+
+
+@with_clients
+def test_tools_are_listed_with_their_schemas_and_hints(box, client):
+    box.serve()
+    c = client()
+    c.initialize()
+    tools = c.ask("tools/list")["result"]["tools"]
+    assert [t["name"] for t in tools] == ["list_dir", "patch_file", "read_file", "shell", "write_file"]
+    for tool in tools:
+        assert tool["description"] and tool["title"] and tool["inputSchema"]["type"] == "object"
+    hints = {t["name"]: t["annotations"] for t in tools}
+    assert hints["read_file"] == {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+    assert hints["shell"] == {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+    assert hints["write_file"]["readOnlyHint"] is False
+    first, second = [c.start("tools/list", {}) for _ in range(2)]
+    lines = [c.line() for _ in (first, second)]
+    assert lines[0].replace(b'"id":%d' % first, b"") == lines[1].replace(b'"id":%d' % second, b""), "byte-stable"
+
+
+@with_clients
+def test_calls_and_their_results(box, client):
+    box.config(AUTO)
+    box.write("a.txt", "alpha\n")
+    box.serve()
+    c = client()
+    c.initialize()
+    assert c.call("read_file", {"path": "a.txt"})["result"] == {"content": [{"type": "text", "text": "alpha\n"}], "isError": False}
+    assert not c.call("write_file", {"path": "b.txt", "content": "beta"})["result"]["isError"] and box.read("b.txt") == "beta"
+    assert c.text("list_dir").splitlines() == ["a.txt", "b.txt"]
+    failed = c.call("read_file", {"path": "none"})["result"]
+    assert failed["isError"] and "no such file: none" in failed["content"][0]["text"]
+    invalid = c.call("read_file", {"path": 7})["result"]
+    assert invalid["isError"] and "path" in invalid["content"][0]["text"]
+    assert "escapes" in c.text("read_file", {"path": "../x"})
+
+
+@with_clients
+def test_wrong_calls_are_errors_of_the_protocol(box, client):
+    box.serve()
+    c = client()
+    for params, code in (({"name": "nope", "arguments": {}}, INVALID_PARAMS), ({}, INVALID_PARAMS), ({"name": 1}, INVALID_PARAMS),
+                         ({"name": "read_file", "arguments": []}, INVALID_PARAMS), ({"name": "x" * 10000}, INVALID_PARAMS)):
+        answer = c.ask("tools/call", params)
+        assert answer["error"]["code"] == code and answer["error"]["message"], (params, answer)
+    assert c.ask("tools/list", {"cursor": "made up"})["error"]["code"] == INVALID_PARAMS
+    assert c.ask("resources/list")["error"]["code"] == NO_METHOD
+    assert c.ask("")["error"]["code"] == NO_METHOD
+    c.alive()
+
+
+@with_clients
+def test_the_agents_channel_has_no_method_to_approve(box, client):
+    gateway = box.serve()
+    c = client()
+    waiting = c.start("tools/call", {"name": "write_file", "arguments": {"path": "a", "content": "x"}})
+    question = gateway.question()["confirmation_request_id"]
+    for method in ("confirmations/answer", "approve", "notifications/approved", "holdfast/approve", "elicitation/create"):
+        assert c.ask(method, {"id": question, "decision": "allow"})["error"]["code"] == NO_METHOD
+    c.send({"jsonrpc": "2.0", "id": question, "result": {"action": "accept"}})
+    assert gateway.ok("GET", "/confirmations")["confirmations"][0]["confirmation_request_id"] == question
+    box.run("deny")
+    assert c.answer(waiting)["result"]["isError"] and not box.exists("a")
+
+
+@with_clients
+def test_calls_run_side_by_side(box, client):
+    box.config(AUTO)
+    box.write("a.txt", "alpha")
+    box.serve()
+    c = client()
+    slow = [c.start("tools/call", {"name": "shell", "arguments": {"command": "until [ -e release ]; do sleep 0.05; done; echo slow %d" % i}})
+            for i in range(3)]
+    assert c.text("read_file", {"path": "a.txt"}) == "alpha"  # overtakes them
+    assert not c.kept
+    box.write("release", "")
+    for i, id in enumerate(slow):
+        assert "slow %d" % i in c.answer(id)["result"]["content"][0]["text"]
+
+
+@with_clients
+def test_a_cancelled_request_gets_no_answer_and_its_command_ends(box, client):
+    box.config(AUTO)
+    box.serve()
+    c, mark = client(), "100003.%d" % os.getpid()
+    id = c.start("tools/call", {"name": "shell", "arguments": {"command": "sleep " + mark}}, id="to-cancel")
+    until(lambda: processes_with("sleep\0" + mark), "it runs")
+    c.note("notifications/cancelled", {"requestId": id, "reason": "enough"})
+    until(lambda: not processes_with(mark), "it has ended")
+    c.note("notifications/cancelled", {"requestId": id})
+    c.note("notifications/cancelled", {"requestId": 99})
+    c.note("notifications/cancelled", {})
+    c.alive()
+    calls = json.loads(box.run("log", "--json").stdout)["calls"]
+    assert calls[-1]["error_class"] == "cancelled"
+    assert not c.kept, c.kept
+
+
+@with_clients
+def test_ids_come_back_exactly_as_they_were(box, client):
+    box.serve()
+    c = client()
+    for id in (b"0", b"1", b"-1", b"9007199254740993", b"9223372036854775807", b'"1"', b'"a"', b'""', b'"\xc3\xa4"', b'"x y/z"'):
+        for method in (b"ping", b"nope"):
+            c.send(b'{"jsonrpc":"2.0","id":%s,"method":"%s"}' % (id, method))
+            assert b'"id":%s,' % id in c.line(), id
+    c.send(b'{"jsonrpc":"2.0","id":"\\u00e4\\n","method":"ping"}')
+    assert c.next()["id"] == "ä\n"
+    for id in (b"null", b"[]", b"{}", b"true"):
+        c.send(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % id)
+        message = c.next()
+        assert message["error"]["code"] == INVALID_REQUEST and message["id"] is None, (id, message)
+    c.alive()
+
+
+@with_clients
+def test_an_id_that_is_still_in_use_is_refused(box, client):
+    box.config(AUTO)
+    box.serve()
+    c = client()
+    c.start("tools/call", {"name": "shell", "arguments": {"command": "until [ -e release ]; do sleep 0.05; done; echo first"}}, id=7)
+    c.start("tools/call", {"name": "shell", "arguments": {"command": "touch second"}}, id=7)
+    assert c.next()["error"]["code"] == INVALID_REQUEST
+    box.write("release", "")
+    assert "first" in c.answer(7)["result"]["content"][0]["text"]
+    assert not box.exists("second")
+
+
+@with_clients
+def test_what_is_no_message_is_complained_about_and_the_channel_lives(box, client):
+    box.serve()
+    c = client()
+    deep = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 5000 + b"]" * 5000 + b"}}"
+    for raw, code in ((b"nonsense", PARSE_ERROR), (b"{", PARSE_ERROR), (b'{"jsonrpc":"2.0","id":1,"method":"ping"', PARSE_ERROR),
+                      (b"\xff\xfe\x00", PARSE_ERROR), (b'{"a":"\x00"}', PARSE_ERROR), (b"[]", INVALID_REQUEST), (deep, INVALID_REQUEST),
+                      (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', INVALID_REQUEST), (b"42", INVALID_REQUEST), (b"null", INVALID_REQUEST),
+                      (b'"text"', INVALID_REQUEST), (b"{}", INVALID_REQUEST), (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', PARSE_ERROR)):
+        c.send(raw)
+        message = c.next()
+        assert message["error"]["code"] == code and message["id"] is None, (raw[:60], message)
+    for raw in (b'{"jsonrpc":"1.0","id":5,"method":"ping"}', b'{"id":5,"method":"ping"}', b'{"jsonrpc":"2.0","id":5}',
+                b'{"jsonrpc":"2.0","id":5,"method":7}'):
+        c.send(raw)
+        message = c.next()
+        assert message["error"]["code"] == INVALID_REQUEST and message["id"] == 5, (raw, message)
+    c.send(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}')
+    assert c.next()["error"]["code"] in (INVALID_PARAMS, INVALID_REQUEST)
+    c.alive()
+    assert not c.kept
+
+
+@with_clients
+def test_blank_lines_line_ends_and_notes_are_taken_quietly(box, client):
+    box.serve()
+    c = client()
+    c.send(b"")
+    c.send(b"   \t ")
+    c.send(b'  {"jsonrpc":"2.0","id":"crlf","method":"ping"}\r')
+    assert c.next()["id"] == "crlf"
+    c.note("notifications/initialized")
+    c.note("notifications/whatever", {"a": 1})
+    c.note("tools/call", {"name": "write_file", "arguments": {"path": "a", "content": "x"}})
+    c.send({"jsonrpc": "2.0", "id": 1, "result": {}})
+    c.send({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}})
+    c.alive()
+    assert not c.kept and not box.exists("a")
+
+
+@with_clients
+def test_a_line_of_nine_megabytes_is_one_error(box, client):
+    box.serve()
+    c = client()
+    c.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"' + b"x" * (9 << 20) + b'"}}')
+    message = c.next()
+    assert message["id"] is None and message["error"]["code"] == INVALID_REQUEST and "8388608" in message["error"]["message"]
+    c.alive()
+    assert not c.kept
+
+
+@with_clients
+def test_results_and_arguments_of_megabytes_pass(box, client):
+    box.config(AUTO)
+    box.serve()
+    c = client()
+    content = "line of text\n" * 400000
+    c.send({"jsonrpc": "2.0", "id": "w", "method": "tools/call", "params": {"name": "write_file", "arguments": {"path": "big", "content": content}}})
+    assert not c.answer("w")["result"]["isError"] and box.read("big") == content
+    assert len(c.text("shell", {"command": "cat big"})) > 200 * 1024
+
+
+@with_clients
+def test_requests_before_initialize_are_answered(box, client):
+    box.serve()
+    c = client()
+    c.alive()
+    assert c.ask("tools/list")["result"]["tools"]
+
+
+@with_clients
+def test_end_of_input_ends_it_with_its_calls_and_session(box, client):
+    box.config(AUTO)
+    gateway = box.serve()
+    c, mark = client(), "100004.%d" % os.getpid()
+    c.initialize()
+    c.start("tools/call", {"name": "shell", "arguments": {"command": "setsid sleep %s & sleep %s" % (mark, mark)}})
+    until(lambda: len(processes_with("sleep\0" + mark)) == 2, "it runs")
+    assert c.close() == 0
+    until(lambda: not processes_with(mark), "its command has ended")
+    until(lambda: gateway.ok("GET", "/sessions")["sessions"] == [], "its session has ended")
+
+
+@with_clients
+def test_answers_on_their_way_still_come_after_the_end_of_input(box, client):
+    box.write("a.txt", "alpha")
+    for args in ([], ["--standalone"]):
+        if not args:
+            box.serve()
+        c = client(*args)
+        for i in range(50):
+            c.start("tools/call", {"name": "read_file", "arguments": {"path": "a.txt"}}, id=i)
+        assert c.close() == 0
+        got = []
+        while (line := c.line()) is not None:
+            got.append(json.loads(line)["id"])
+        assert sorted(got) == list(range(50)), args
+
+
+@with_clients
+def test_a_client_that_dies_takes_its_question_with_it(box, client):
+    gateway = box.serve()
+    c = client()
+    c.start("tools/call", {"name": "write_file", "arguments": {"path": "a", "content": "x"}})
+    gateway.question()
+    c.process.kill()
+    until(lambda: gateway.ok("GET", "/confirmations")["confirmations"] == [], "the question is withdrawn")
+    until(lambda: gateway.ok("GET", "/sessions")["sessions"] == [], "the session has ended")
+    assert not box.exists("a")
+
+
+@with_clients
+def test_a_signal_ends_it_promptly(box, client):
+    gateway = box.serve()
+    c = client()
+    c.alive()
+    c.process.send_signal(signal.SIGTERM)
+    assert c.process.wait(timeout=20) in (0, 143)
+    until(lambda: gateway.ok("GET", "/sessions")["sessions"] == [], "the session has ended")
+
+
+@with_clients
+def test_a_gateway_that_goes_away_is_told(box, client):
+    gateway = box.serve()
+    c = client()
+    c.alive()
+    gateway.kill()
+    assert c.process.wait(timeout=20) == 3
+    until(lambda: b"the gateway ended" in c.errors, "it says so")
+
+
+@with_clients
+def test_it_starts_a_daemon_that_others_share(box, client):
+    box.write("a.txt", "alpha")
+    assert box.run("status").returncode == 3
+    first = client()
+    assert first.text("read_file", {"path": "a.txt"}) == "alpha"
+    assert box.run("status").returncode == 0
+    second = client("--workspace", box.make_dir("other"))
+    assert second.text("list_dir") == "(empty)"
+    sessions = json.loads(box.run("sessions", "--json").stdout)["sessions"]
+    assert sorted(s["workspace_path"] for s in sessions) == [box.make_dir("other"), box.workspace]
+    assert first.close() == 0
+    assert second.text("list_dir") == "(empty)"  # the daemon is nobody's child
+    assert second.close() == 0
+    assert box.run("status").returncode == 0
+    assert box.run("stop").returncode == 0
+    log = os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "daemon.log")
+    assert os.stat(log).st_mode & 0o077 == 0 and b"Sanitizer" not in open(log, "rb").read()
+
+
+@with_clients
+def test_clients_started_at_once_share_one_daemon(box, client):
+    started = [client() for _ in range(5)]
+    for c in started:
+        c.initialize()
+    assert len(json.loads(box.run("sessions", "--json").stdout)["sessions"]) == 5
+
+
+@with_clients
+def test_standalone_needs_no_daemon(box, client):
+    box.write("a.txt", "alpha")
+    c = client("--standalone")
+    c.initialize()
+    assert c.text("read_file", {"path": "a.txt"}) == "alpha"
+    assert box.run("status").returncode == 3
+    assert c.close() == 0
+    assert json.loads(box.run("log", "--json").stdout)["calls"][0]["tool_name"] == "read_file"
+
+
+@with_clients
+def test_approval_from_elsewhere_while_the_client_waits(box, client):
+    gateway = box.serve()
+    c = client()
+    c.initialize()
+    id = c.start("tools/call", {"name": "write_file", "arguments": {"path": "a.txt", "content": "new"}})
+    gateway.question()
+    c.alive()  # it waits for the person, not the channel
+    assert not box.exists("a.txt")
+    done = box.run("approve")
+    assert done.returncode == 0 and "+new" in done.stdout
+    assert not c.answer(id)["result"]["isError"] and box.read("a.txt") == "new"
+    id = c.start("tools/call", {"name": "shell", "arguments": {"command": "touch b.txt"}})
+    gateway.question()
+    assert box.run("deny").returncode == 0
+    refused = c.answer(id)["result"]
+    assert refused["isError"] and "denied" in refused["content"][0]["text"] and not box.exists("b.txt")
+
+
+@with_clients
+def test_the_workspace_is_the_current_directory_or_the_one_given(box, client):
+    box.write("sub/a.txt", "alpha")
+    box.serve()
+    assert client(cwd=os.path.join(box.workspace, "sub")).text("list_dir") == "a.txt"
+    assert client("--workspace", "sub").text("list_dir") == "a.txt"
+    bad = client("--workspace", "none")
+    assert bad.process.wait(timeout=20) == 2 and bad.line() is None
+    until(lambda: b"none" in bad.errors, "it says why")
+
+
+@with_clients
+def test_a_configuration_that_is_wrong_is_told(box, client):
+    box.config("tool_confirmation: {default: {EXECUTE: maybe}}\n")
+    for args in ([], ["--standalone"]):
+        c = client(*args)
+        assert c.process.wait(timeout=20) == 3 and c.line() is None, args
+        until(lambda: b"maybe" in c.errors or b"daemon.log" in c.errors, "it says why")
+    assert "EXECUTE" in open(os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "daemon.log")).read()
+
+
+def frames():
+    root = testdata()
+    path = root and os.path.join(root, "batteries", "mcp-frames", "frames.jsonl")
+    if not path or not os.path.exists(path):
+        raise Skip("the test data is not here")
+    with open(path) as file:
+        return [json.loads(line) for line in file]
+
+
+@with_clients
+def test_every_hostile_frame_leaves_the_channel_alive(box, client):
+    battery = frames()
+    box.serve()
+    for part in (battery[0::2], battery[1::2]):
+        c = client()
+        c.initialize()
+
+        def write():
+            for i, frame in enumerate(part):
+                c.send(base64.b64decode(frame["b64"]))
+                c.send({"jsonrpc": "2.0", "id": "alive-%d" % i, "method": "ping"})
+        writer = threading.Thread(target=write)
+        writer.start()
+        for i, frame in enumerate(part):
+            while True:
+                line = c.line()
+                assert line is not None, "gone near %s/%s" % (frame["gen"], frame["name"])
+                message = json.loads(line)
+                assert message["jsonrpc"] == "2.0" and ("result" in message) != ("error" in message), line[:200]
+                if message["id"] == "alive-%d" % i:
+                    break
+        writer.join()
+        assert c.close() == 0

@@ -1,0 +1,266 @@
+// status.test.mjs - the status page in a real browser: seeing, answering, and pages that attack the gateway.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import { installed, runTests, until } from "../lib.mjs";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+	"--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP evil.test 127.0.0.1"];
+const here = installed("playwright-core") && fs.existsSync(CHROMIUM);
+const { chromium } = here ? await import("playwright-core") : {};
+const browser = here ? await chromium.launch({ executablePath: CHROMIUM, args: FLAGS, headless: true }) : undefined;
+
+// A tab of its own, that notes what must not happen in it.
+async function withPage(use) {
+	const context = await browser.newContext({ viewport: { width: 1100, height: 800 } });
+	const page = await context.newPage();
+	page.setDefaultTimeout(15000);
+	page.bad = [];
+	page.on("dialog", (dialog) => { page.bad.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+	page.on("pageerror", (error) => page.bad.push(`error: ${error.message}`));
+	page.on("console", (message) => {
+		if (/Content Security Policy|Refused to/i.test(message.text())) page.bad.push(`console: ${message.text()}`);
+	});
+	try {
+		return await use(page);
+	} finally {
+		await context.close();
+	}
+}
+
+async function onStatusPage(box, use, ...args) {
+	const gateway = await box.serve(...args);
+	await withPage(async (page) => {
+		await page.goto(`${gateway.url}/#token=${gateway.token}`);
+		await page.getByText("live", { exact: true }).waitFor();
+		await use(page, gateway);
+		assert.deepEqual(page.bad, []);
+	});
+}
+
+const session = async (box, client) => (await box.ask("POST", "/sessions", { workspace: box.workspace, client })).session_id;
+const start = (box, id, name, input) => box.ask("POST", `/sessions/${id}/turns`, { name, input, wait: false });
+const outcome = async (box, turn) => (await until(async () => {
+	const now = await box.ask("GET", `/sessions/${turn.session_id}/turns/${turn.turn_id}`);
+	return now.state !== "open" && now;
+}, "the turn ends")).calls[0];
+const count = (page, name) => page.locator("#counts div", { hasText: name }).locator("dd");
+const expectText = (locator, text) => until(async () => (await locator.textContent()) === text, `it reads ${text}`);
+
+await runTests([
+	["the page takes the token out of the address and shows counts", (box) => onStatusPage(box, async (page, gateway) => {
+		assert.equal(page.url(), `${gateway.url}/`);
+		assert.equal((await page.content()).includes(gateway.token), false);
+		await expectText(count(page, "sessions"), "0");
+		const id = await session(box, "web test");
+		await expectText(count(page, "sessions"), "1");
+		box.write("a.txt", "alpha");
+		await box.ask("POST", `/sessions/${id}/turns`, { name: "read_file", input: { path: "a.txt" } });
+		await expectText(count(page, "completed"), "1");
+		await page.locator("#calls li", { hasText: "read_file" }).waitFor();
+		await page.locator("#events li", { hasText: "tool.completed" }).waitFor();
+	})],
+
+	["without a token it asks for one, and takes only the right one", async (box) => {
+		const gateway = await box.serve();
+		await withPage(async (page) => {
+			await page.goto(gateway.url);
+			await page.getByLabel("Access token").fill("wrong");
+			await page.keyboard.press("Enter");
+			await page.getByText("This token is not accepted.").waitFor();
+			assert.equal(await page.locator("#main").isVisible(), false);
+			await page.getByLabel("Access token").fill(gateway.token);
+			await page.getByRole("button", { name: "Open" }).click();
+			await page.getByText("live", { exact: true }).waitFor();
+			await page.reload();
+			await page.getByText("live", { exact: true }).waitFor();
+			assert.deepEqual(page.bad, []);
+		});
+	}],
+
+	["a question appears with its diff, and Allow lets the file be written", (box) => onStatusPage(box, async (page) => {
+		box.write("conf.txt", "keep\nport 8080\n");
+		const turn = await start(box, await session(box), "write_file", { path: "conf.txt", content: "keep\nport 9090\n" });
+		const card = page.locator("article.question");
+		await card.getByText("+port 9090").waitFor();
+		assert.equal(await card.locator(".removed").textContent(), "-port 8080");
+		assert.match(await card.textContent(), /write_file/);
+		assert.match(await card.textContent(), new RegExp(box.workspace));
+		assert.match(await card.locator(".left").textContent(), /\d:\d\d left/);
+		assert.match(await page.title(), /^\(1\)/);
+		assert.equal(box.read("conf.txt"), "keep\nport 8080\n");
+		await card.getByRole("button", { name: "Allow once" }).click();
+		assert.equal((await outcome(box, turn)).error_class, null);
+		assert.equal(box.read("conf.txt"), "keep\nport 9090\n");
+		await card.waitFor({ state: "detached" });
+		await page.getByText("Nothing to decide.").waitFor();
+	})],
+
+	["Deny refuses, and a command is shown in full", (box) => onStatusPage(box, async (page) => {
+		const command = `touch did-it; : ${"word ".repeat(400)}; echo the end`;
+		const turn = await start(box, await session(box), "shell", { command });
+		assert.equal(await page.locator("article.question pre").textContent(), command);
+		await page.getByRole("button", { name: "Deny" }).click();
+		assert.equal((await outcome(box, turn)).error_class, "user_denied");
+		assert.equal(box.exists("did-it"), false);
+	})],
+
+	["Allow for session and Always in this workspace are remembered as far as they say", (box) => onStatusPage(box, async (page) => {
+		const first = await session(box);
+		const turn = await start(box, first, "shell", { command: "echo 1; true" });
+		await page.getByRole("button", { name: "Allow for session" }).click();
+		assert.equal((await outcome(box, turn)).error_class, null);
+		assert.equal((await outcome(box, await start(box, first, "shell", { command: "echo 2; true" }))).error_class, null);
+		const other = await start(box, await session(box), "shell", { command: "echo 3; true" });
+		await page.getByRole("button", { name: "Always in this workspace" }).click();
+		assert.equal((await outcome(box, other)).error_class, null);
+		assert.equal((await outcome(box, await start(box, await session(box), "shell", { command: "echo 4; true" }))).error_class, null);
+	})],
+
+	["Tab and Enter are enough to allow", (box) => onStatusPage(box, async (page) => {
+		const turn = await start(box, await session(box), "write_file", { path: "k.txt", content: "by keyboard" });
+		await page.locator("article.question").waitFor();
+		const focused = () => page.evaluate(() => document.activeElement?.textContent);
+		for (let i = 0; i < 10 && (await focused()) !== "Allow once"; i++) await page.keyboard.press("Tab");
+		assert.equal(await focused(), "Allow once");
+		await page.keyboard.press("Enter");
+		assert.equal((await outcome(box, turn)).error_class, null);
+		assert.equal(box.read("k.txt"), "by keyboard");
+	})],
+
+	["an answer given elsewhere takes the question away", (box) => onStatusPage(box, async (page) => {
+		await start(box, await session(box), "shell", { command: "true" });
+		const card = page.locator("article.question");
+		await card.waitFor();
+		box.run("deny");
+		await card.waitFor({ state: "detached" });
+	})],
+
+	["a running call can be cancelled", (box) => onStatusPage(box, async (page) => {
+		const turn = await start(box, await session(box), "shell", { command: "sleep 1000" });
+		await page.getByRole("button", { name: "Allow once" }).click();
+		await page.locator("#calls li[data-state=running]").getByRole("button").click();
+		assert.equal((await outcome(box, turn)).error_class, "cancelled");
+	})],
+
+	["hostile text is text", (box) => onStatusPage(box, async (page) => {
+		const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;
+		const id = await session(box, evil);
+		const questions = page.locator("article.question");
+		const write = await start(box, id, "write_file", { path: `${evil.replaceAll("/", "")}.txt`, content: `${evil}\n` });
+		const shell = await start(box, id, "shell", { command: `echo '${evil.replaceAll("'", "")}' \u202egnp.exe \u200b` });
+		await until(async () => (await questions.count()) === 2, "two questions");
+		assert.equal(await page.getByText(`+${evil}`).count(), 1);
+		const shown = questions.filter({ hasText: "gnp.exe" });
+		assert.match(await shown.locator("pre").textContent(), /\\u\{202e\}gnp\.exe \\u\{200b\}/);
+		await shown.getByRole("button", { name: "Allow once" }).click();
+		assert.equal((await outcome(box, shell)).error_class, null);
+		await shown.waitFor({ state: "detached" });
+		await questions.getByRole("button", { name: "Allow once" }).click();
+		assert.equal((await outcome(box, write)).error_class, null);
+		await box.ask("POST", `/sessions/${id}/turns`, { name: evil, input: { [evil]: evil } });
+		await page.locator("#events li", { hasText: evil }).first().waitFor();
+		await box.ask("DELETE", `/sessions/${id}`);
+		await page.locator("#events li", { hasText: "session.ended" }).waitFor();
+		assert.equal(await page.locator("img, svg, main script").count(), 0);
+	})],
+
+	["the page says when the gateway is gone, and comes back with it", (box) => onStatusPage(box, async (page, gateway) => {
+		gateway.child.kill();
+		await until(() => gateway.child.exitCode !== null, "the gateway ends");
+		await page.getByText("not connected").waitFor();
+		await box.serve("--listen", `127.0.0.1:${gateway.port}`);
+		await page.getByText("live", { exact: true }).waitFor();
+		await session(box);
+		await expectText(count(page, "sessions"), "1");
+	})],
+
+	["it may not be framed, and loads nothing from elsewhere", async (box) => {
+		const { url } = await box.serve();
+		for (const target of ["/", "/assets/app.js", "/assets/style.css"]) {
+			const headers = (await fetch(url + target)).headers;
+			assert.match(headers.get("content-security-policy"), /default-src 'none'.*frame-ancestors 'none'/);
+			assert.equal(headers.get("x-content-type-options"), "nosniff");
+			assert.equal(headers.get("access-control-allow-origin"), null);
+		}
+	}],
+
+	// The worst case: a gateway that asks nobody for a token, and a page on another port of this machine.
+	["a page of another origin can do nothing", async (box) => {
+		const gateway = await box.serve("--no-auth");
+		const attack = await attacker();
+		try {
+			for (const host of ["127.0.0.1", "localhost"])
+				await withPage(async (page) => {
+					await page.goto(`http://${host}:${attack.port}/`);
+					const got = await page.evaluate(tryEverything, { host, port: gateway.port, workspace: box.workspace });
+					assert.deepEqual(got.filter((line) => line.reached), []);
+					await page.evaluate(postForm, { host, port: gateway.port, workspace: box.workspace });
+					await page.waitForURL(`http://${host}:${gateway.port}/sessions`);
+					assert.match(await page.textContent("body"), /Origin/);
+				});
+			assert.deepEqual((await box.ask("GET", "/sessions?all=1")).sessions, []);
+			assert.equal((await box.ask("GET", "/status")).watchers, 0);
+		} finally {
+			attack.close();
+		}
+	}],
+
+	["a name that was made to point here gets nothing", async (box) => {
+		const gateway = await box.serve("--no-auth");
+		await withPage(async (page) => {
+			const answer = await page.goto(`http://evil.test:${gateway.port}/`);
+			assert.equal(answer.status(), 403);
+			const status = await page.evaluate(async () => (await fetch("/status")).status);
+			assert.equal(status, 403);
+		});
+	}],
+], () => !here && (installed("playwright-core") ? `there is no browser at ${CHROMIUM}` : "playwright-core is not installed"));
+
+function attacker() {
+	return new Promise((resolve) => {
+		const server = http.createServer((_, answer) => answer.end("<!doctype html><title>innocent</title>"));
+		server.listen(0, "127.0.0.1", () => resolve({ port: server.address().port, close: () => server.closeAllConnections() || server.close() }));
+	});
+}
+
+// In the attacker's page: every way to send something, and whether anything of the answer could be read.
+async function tryEverything({ host, port, workspace }) {
+	const base = `http://${host}:${port}`;
+	const body = JSON.stringify({ workspace });
+	const read = async (name, promise) => {
+		try {
+			const answer = await promise;
+			return { name, reached: answer.type !== "opaque" && answer.status !== 403 };
+		} catch {
+			return { name, reached: false };
+		}
+	};
+	const event = (name, source, good, bad) => new Promise((resolve) => {
+		source.addEventListener(good, () => resolve({ name, reached: true }));
+		source.addEventListener(bad, () => resolve({ name, reached: false }));
+	});
+	const image = new Image();
+	image.src = `${base}/status`;
+	return Promise.all([
+		read("text/plain", fetch(`${base}/sessions`, { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" }, body })),
+		read("no content type", fetch(`${base}/sessions`, { method: "POST", mode: "no-cors", body: new Blob([body]) })),
+		read("JSON with preflight", fetch(`${base}/sessions`, { method: "POST", headers: { "Content-Type": "application/json" }, body })),
+		read("GET", fetch(`${base}/status`)),
+		read("any loopback", fetch(`http://0.0.0.0:${port}/sessions`, { method: "POST", mode: "no-cors", body })),
+		event("EventSource", new EventSource(`${base}/events?watch=1`), "open", "error"),
+		event("WebSocket", new WebSocket(`ws://${host}:${port}/mcp/stdio?workspace=${workspace}`), "open", "error"),
+		event("image", image, "load", "error"),
+	]);
+}
+
+function postForm({ host, port, workspace }) {
+	const form = document.createElement("form");
+	Object.assign(form, { method: "POST", action: `http://${host}:${port}/sessions`, enctype: "text/plain" });
+	const field = document.createElement("input");
+	Object.assign(field, { name: `{"workspace":"${workspace}","client":"`, value: `"}` });
+	form.append(field);
+	document.body.append(form);
+	form.submit();
+}
