@@ -14,6 +14,7 @@
 #include "json/canon.h"
 #include "provider/provider.h"
 
+struct claim;
 struct scope_check;
 
 struct call {
@@ -67,6 +68,7 @@ struct call {
 	struct slot slot;
 
 	/* dispatch */
+	struct claim *claim; /* that the journal knows of it; NULL: needs none */
 	struct job *job;
 	struct timer timer;      /* the deadline; then how long a stopping tool is waited for */
 	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */

@@ -88,21 +88,8 @@ deadline(void *arg)
 	tell_to_stop(arg, E_TIMEOUT);
 }
 
-/* Nothing that changes the world begins while the journal cannot say so. */
-static int
-claim(struct call *c, struct err *e)
-{
-	int code;
-
-	if (c->tool->capability <= CAP_READ || !c->gw->store)
-		return 0;
-	if ((code = store_health(c->gw->store, e)) < 0)
-		return code;
-	return journal_put(c, "running") < 0 ? err_plain(e, E_STORE) : 0;
-}
-
-enum verdict
-dispatch_enter(struct call *c)
+static enum verdict
+launch(struct call *c)
 {
 	struct job_spec spec = {
 	    .kind = JOB_RUN,
@@ -119,8 +106,6 @@ dispatch_enter(struct call *c)
 	};
 	struct err e;
 
-	if (claim(c, &e) < 0)
-		return call_fail_with(c, &e);
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
 		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
 			 c->id.text, "tool", c->tool_name.ptr, NULL);
@@ -131,6 +116,34 @@ dispatch_enter(struct call *c)
 	announce_called(c);
 	call_move(c, PLACE_RUNNING);
 	return WAIT;
+}
+
+enum verdict
+dispatch_enter(struct call *c)
+{
+	struct err e;
+
+	if (!claim_needed(c))
+		return launch(c);
+	if (claim_start(c, &e) < 0)
+		return call_fail_with(c, &e);
+	call_move(c, PLACE_HELD);
+	return WAIT;
+}
+
+static enum verdict
+held(struct call *c)
+{
+	int code = 0;
+
+	if (!c->cancelled && !claim_settled(c, &code))
+		return WAIT;
+	call_move(c, PLACE_MOVING);
+	if (c->cancelled)
+		return call_fail(c, E_CANCELLED, "the call was cancelled");
+	if (code < 0)
+		return call_fail(c, code, "%s", err_row(code)->sentence);
+	return launch(c);
 }
 
 /* What the tool gave back decides, but a call that ran out of time has, whatever came later. */
@@ -172,6 +185,8 @@ dispatch_wake(struct call *c)
 {
 	enum verdict v;
 
+	if (!c->job)
+		return held(c);
 	if (c->job->reported)
 		v = judge(c);
 	else if (c->overdue)
@@ -188,6 +203,7 @@ dispatch_wake(struct call *c)
 void
 dispatch_leave(struct call *c)
 {
+	claim_drop(c);
 	timer_stop(c->gw->loop, &c->timer);
 	job_free(&c->job);
 }

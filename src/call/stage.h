@@ -50,6 +50,12 @@ void call__finish(struct call *c);
 /* The row as it stands now. E_STORE, E_LIMIT, E_NOMEM: it could not be taken. */
 int journal_put(struct call *c, const char *state);
 
+/* The promise that the journal holds "running" before an effect begins (claim.c). */
+bool claim_needed(const struct call *c);
+int claim_start(struct call *c, struct err *e); /* call_wake comes when it is settled */
+bool claim_settled(const struct call *c, int *ret_code);
+void claim_drop(struct call *c); /* settled or not; no-op without one */
+
 struct grant_ask call__grant_ask(const struct call *c);
 
 #define NO NULL

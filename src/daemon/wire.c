@@ -63,6 +63,18 @@ wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 	return o->no_builtins ? 0 : builtin_register_all(hf->builtins, hf->catalog, e);
 }
 
+/* Not an error: its tool may come later. But a rule that never applies is worth a word. */
+static void
+warn_unknown_tool(struct str tool, void *arg)
+{
+	struct hf *hf = arg;
+	const struct tool *near = catalog_near(hf->catalog, tool);
+
+	if (!catalog_find(hf->catalog, tool))
+		log_line(LOG_WARN, "tool_confirmation.per_tool: there is no such tool", "name",
+			 tool.ptr, near ? "near" : NULL, near ? near->name.ptr : NULL, NULL);
+}
+
 static void
 stop_asked(void *arg)
 {
@@ -104,6 +116,7 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
 	    (code = wire_tools(hf, o, e)) < 0 || (code = wire_gateway(hf, e)) < 0)
 		return code;
+	policy_each_tool(hf->config.policy, warn_unknown_tool, hf);
 	hf__start_janitor(hf);
 	return 0;
 }

@@ -83,10 +83,16 @@ check_token(const struct front *f, const struct http_request *r, struct err *e)
 	return 0;
 }
 
+/*
+ * A tool may have read the token, and can connect like anybody. Its descent gives it away, over the
+ * Unix socket and over TCP within this machine; whoever cannot be told is taken for one.
+ */
 bool
 access_from_tool(const struct http_request *r)
 {
-	return r->local && child_is_ours(r->peer_pid);
+	if (r->local)
+		return child_is_ours(r->peer_pid);
+	return r->same_host && child_tcp_peer(r->peer_port, r->port) != PEER_STRANGER;
 }
 
 int

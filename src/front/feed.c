@@ -242,8 +242,13 @@ feed_new(const struct visit *v, const struct wanted *w, struct str session, stru
 		err_set(e, E_LIMIT, "%d event streams are open already", LIMIT_FEEDS);
 		return NULL;
 	}
+	if (w->types.len >= LIMIT_FEED_TYPES) {
+		err_set(e, E_BAD_REQUEST, "event_types: must be shorter than %d bytes",
+			LIMIT_FEED_TYPES);
+		return NULL;
+	}
 	struct feed *f = calloc(1, sizeof(*f));
-	if (!f || w->types.len >= sizeof(f->types) || session.len >= sizeof(f->session)) {
+	if (!f || session.len >= sizeof(f->session)) {
 		err_plain(e, f ? E_BAD_REQUEST : E_NOMEM);
 		free(f);
 		return NULL;

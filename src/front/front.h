@@ -6,8 +6,8 @@
  *
  * Who may come in: over TCP the Host must be the address we listen on or a loopback name, an
  * Origin (if sent) the same, bodies application/json, and the bearer token right; the Unix socket
- * is mode 0600 and needs none. A process inside a tool call can reach the socket too, but is
- * known by its descent and may not approve anything (PERSON routes).
+ * is mode 0600 and needs none. A process inside a tool call can come in by either, but is known by
+ * its descent and may not approve anything (PERSON routes).
  */
 
 #ifndef FRONT_FRONT_H

@@ -77,4 +77,11 @@ bool child_is_ours(int pid);
  */
 int child_become_reaper(void);
 
+/*
+ * Who is at the other end of a TCP connection within this machine, from its port to ours?
+ * PEER_UNKNOWN: it has let go of it already, or /proc does not tell.
+ */
+enum child_peer { PEER_STRANGER, PEER_OURS, PEER_UNKNOWN };
+enum child_peer child_tcp_peer(uint16_t peer_port, uint16_t our_port);
+
 #endif

@@ -37,6 +37,8 @@ struct http_request {
 	size_t header_count;
 	bool local;                           /* came over a Unix socket or an adopted descriptor */
 	int peer_pid;                         /* of a Unix socket's peer, 0 when unknown */
+	uint16_t peer_port;                   /* of a TCP peer */
+	bool same_host;                       /* a TCP peer on this machine */
 	uint16_t port;                        /* local TCP port, 0 for others */
 	void *user;                           /* the handler's own */
 	void (*gone)(struct http_request *r); /* set by the handler when it answers later */

@@ -426,6 +426,35 @@ peer_pid(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
 }
 
+/* A peer with a loopback address, or with the one it reached us at, is on this machine. */
+static bool
+is_same_host(const struct sockaddr_storage *peer, const struct sockaddr_storage *ours)
+{
+	const struct sockaddr_in *p4 = (const void *)peer, *o4 = (const void *)ours;
+	const struct sockaddr_in6 *p6 = (const void *)peer, *o6 = (const void *)ours;
+
+	if (peer->ss_family == AF_INET)
+		return p4->sin_addr.s_addr == o4->sin_addr.s_addr ||
+		       ntohl(p4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return memcmp(&p6->sin6_addr, &o6->sin6_addr, sizeof(p6->sin6_addr)) == 0 ||
+	       IN6_IS_ADDR_LOOPBACK(&p6->sin6_addr);
+}
+
+static void
+note_tcp_peer(int fd, struct http_request *r)
+{
+	struct sockaddr_storage peer = {0}, ours = {0};
+	socklen_t peer_len = sizeof(peer), ours_len = sizeof(ours);
+
+	r->same_host = true; /* until it is known better: what is asked of such a peer is more */
+	if (getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&ours, &ours_len) < 0)
+		return;
+	r->same_host = is_same_host(&peer, &ours);
+	r->peer_port = ntohs(peer.ss_family == AF_INET ? ((struct sockaddr_in *)&peer)->sin_port
+						       : ((struct sockaddr_in6 *)&peer)->sin6_port);
+}
+
 static bool
 is_local_domain(int fd)
 {
@@ -455,7 +484,10 @@ conn__start(struct http_server *s, int fd, bool local, uint16_t port, struct err
 	bool local_domain = is_local_domain(fd);
 	c->request.local = local;
 	c->request.port = port;
-	c->request.peer_pid = local_domain ? peer_pid(fd) : 0;
+	if (local_domain)
+		c->request.peer_pid = peer_pid(fd);
+	else
+		note_tcp_peer(fd, &c->request);
 	list_push(&s->conns, &c->node);
 	int r = conn_open(c, fd, local_domain);
 	if (r < 0) {

@@ -259,20 +259,18 @@ per_tool_read(const struct reading *r, const char *where, const struct json *v)
 	return code;
 }
 
-/* "~" and "~/x" are home; the rest is made absolute, and real where it exists. NULL: no memory. */
+/* "~" and "~/x" are home; real where it exists. NULL: no memory. */
 static const char *
 path_settle(const struct reading *r, struct str given)
 {
 	struct arena *a = r->policy->arena;
-	char real[PATH_MAX], here[PATH_MAX];
+	char real[PATH_MAX];
 	const char *path;
 
 	if (given.ptr[0] == '~')
 		path = arena_printf(a, "%s%.*s", r->home, STR_ARG(str_from(given, 1)));
-	else if (given.ptr[0] == '/' || !getcwd(here, sizeof(here)))
-		path = arena_strz(a, given);
 	else
-		path = arena_printf(a, "%s/%.*s", here, STR_ARG(given));
+		path = arena_strz(a, given);
 	if (path && realpath(path, real))
 		path = arena_strz(a, str_of(real));
 	return path;
@@ -292,6 +290,9 @@ trusted_add(const struct reading *r, const char *where, size_t i, const struct j
 		wrong = "'~' of another user is not known; write the whole path";
 	else if (given.ptr[0] == '~' && !r->home)
 		wrong = "'~' is not known here; write the whole path";
+	else if (given.ptr[0] != '~' &&
+		 given.ptr[0] != '/') /* trust must not depend on where one stands */
+		wrong = "must begin with '/' or '~/'";
 	if (wrong)
 		return err_set(r->err, E_CONFIG, "line %u: %s[%zu]: %s", yaml_line(r->yaml, v),
 			       where, i, wrong);
@@ -422,4 +423,13 @@ unsigned
 policy_confirm_ms(const struct policy *p)
 {
 	return p->confirm_ms;
+}
+
+void
+policy_each_tool(const struct policy *p, void (*each)(struct str tool, void *arg), void *arg)
+{
+	size_t at = 0;
+
+	for (const struct ruling *rule; (rule = map_each(&p->per_tool, &at));)
+		each(str_from(rule->rule, sizeof("per_tool.") - 1), arg);
 }

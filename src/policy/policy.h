@@ -47,6 +47,9 @@ struct ruling {
 struct ruling policy_decide(const struct policy *p, struct str tool, enum capability cap,
 			    const char *workspace);
 
+/* The names under per_tool, in no order. */
+void policy_each_tool(const struct policy *p, void (*each)(struct str tool, void *arg), void *arg);
+
 /* How long people have to answer. */
 unsigned policy_confirm_ms(const struct policy *p); /* confirmation_timeout_seconds, default 300 */
 

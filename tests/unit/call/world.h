@@ -196,7 +196,7 @@ result_free(struct result *r)
 static bool
 contains(struct str s, const char *part)
 {
-	return s.len && memmem(s.ptr, s.len, part, strlen(part)) != NULL;
+	return s.ptr && memmem(s.ptr, s.len, part, strlen(part)) != NULL;
 }
 
 static const struct json *
