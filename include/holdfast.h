@@ -40,21 +40,25 @@ struct hf_options {
 
 /* On failure *ret is NULL and hf_error(NULL) tells why (per thread). */
 HF_API int hf_open(const struct hf_options *options, struct hf **ret);
-HF_API void hf_close(struct hf *hf); /* takes NULL; ends every call and every child first */
+/* Takes NULL. Ends every call and every child first, and waits for tools that are still running:
+ * one that never returns holds it up for ever. */
+HF_API void hf_close(struct hf *hf);
 HF_API const char *hf_error(const struct hf *hf);
 HF_API const char *hf_version(void);
 
 /* Until hf_stop. */
 HF_API int hf_run(struct hf *hf);
-HF_API void hf_stop(struct hf *hf); /* any thread: hf_run returns once running calls are over */
+HF_API void hf_stop(
+    struct hf *hf); /* any thread: running calls are cancelled, then hf_run returns */
 
 /* Doors. */
 HF_API int hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port);
 HF_API int hf_listen_unix(struct hf *hf, const char *path);
-/* A descriptor that speaks HTTP to this gateway, for a client in the same process; any thread. */
+/* A descriptor that speaks HTTP to this gateway, for a client in the same process; any thread.
+ * Fails once the gateway has stopped. */
 HF_API int hf_connect(struct hf *hf, int *ret_fd);
-/* Over TCP every request needs "Authorization: Bearer TOKEN"; NULL takes that away (loopback only).
- */
+/* Over TCP every request needs "Authorization: Bearer TOKEN". NULL takes that away, which only a
+ * gateway that listens on loopback addresses alone may do. */
 HF_API int hf_require_token(struct hf *hf, const char *token);
 
 /*
@@ -84,7 +88,7 @@ HF_API void hf_job_text(struct hf_job *job, const char *text, size_t len); /* ad
 HF_API void hf_job_modified(struct hf_job *job, const char *path);
 HF_API int hf_job_fail(struct hf_job *job, const char *reason);
 
-/* Sessions and calls. */
+/* Sessions and calls. Opening one looks at the workspace, and waits for a slow disk. */
 HF_API int hf_session_open(struct hf *hf, const char *workspace, bool worker, char ret_id[40]);
 HF_API int hf_session_end(struct hf *hf, const char *session);
 /*
@@ -98,7 +102,7 @@ HF_API int hf_cancel_session(struct hf *hf, const char *session);
 /* allow or deny an open question; scope as in the REST interface ("once", "session", ...). */
 HF_API int hf_answer(struct hf *hf, const char *request, bool allow, const char *scope);
 
-/* Every event from now on, whole JSON, in order. */
+/* Every event from now on, whole JSON of len bytes (not NUL-terminated), in order. */
 typedef void (*hf_event_fn)(const char *event, size_t len, void *arg);
 HF_API int hf_subscribe(struct hf *hf, hf_event_fn each, void *arg);
 

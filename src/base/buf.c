@@ -111,6 +111,22 @@ buf_add_i64(struct buf *b, int64_t n)
 }
 
 void
+buf_trim(struct buf *b)
+{
+	if (b->len == 0) {
+		free(b->ptr);
+		b->ptr = NULL;
+		b->cap = 0;
+		return;
+	}
+	char *ptr = b->cap > b->len ? realloc(b->ptr, b->len) : NULL;
+	if (ptr) {
+		b->ptr = ptr;
+		b->cap = b->len;
+	}
+}
+
+void
 buf_eat(struct buf *b, size_t n)
 {
 	CHECK(n <= b->len);

@@ -50,6 +50,9 @@ void buf_add_i64(struct buf *b, int64_t n);
 /* Room for n more bytes at ptr + len, or NULL. Add to len what was written. */
 char *buf_room(struct buf *b, size_t n);
 
+/* Give back the memory beyond the content. */
+void buf_trim(struct buf *b);
+
 /* Drop n bytes at the front. */
 void buf_eat(struct buf *b, size_t n);
 

@@ -22,8 +22,9 @@
 #define LIMIT_HTTP_HEADERS 100             /* fields */
 #define LIMIT_HTTP_HEADER_BYTES (32 * KIB) /* all of them, with the request line */
 #define LIMIT_HTTP_FIELD (8 * KIB)         /* one name or value, or the request target */
-#define LIMIT_HTTP_CONNECTIONS 1024
-#define LIMIT_HTTP_HEADER_MS 10000 /* from the first byte to the end of the headers */
+#define LIMIT_HTTP_CONNECTIONS 512         /* TCP; a process has often 1024 descriptors in all */
+#define LIMIT_HTTP_LOCAL 128               /* more, which TCP cannot take */
+#define LIMIT_HTTP_HEADER_MS 10000         /* from the first byte to the end of the headers */
 #define LIMIT_HTTP_BODY_MS 60000
 #define LIMIT_HTTP_IDLE_MS 60000      /* keep-alive */
 #define LIMIT_HTTP_STALL_MS 30000     /* a peer that reads nothing */
@@ -54,13 +55,16 @@
 #define LIMIT_SESSION_SLOTS 4          /* running together in one session (seed 000 section 4.1) */
 #define LIMIT_TOOLS 100000
 #define LIMIT_TURNS_KEPT 64 /* ended turns per session whose results can still be fetched */
-#define LIMIT_RESULT_BYTES (4 * MIB) /* content of one result */
+#define LIMIT_RESULT_BYTES (4 * MIB)  /* content of one result */
+#define LIMIT_TURN_BYTES (24 * MIB)   /* results of one message; the command line can read them */
+#define LIMIT_TURNS_BYTES (32 * MIB)  /* ended turns of one session; the last one always fits */
+#define LIMIT_TURNS_TOTAL (256 * MIB) /* turns of all sessions */
 
 /* Times */
 #define LIMIT_CALL_MS 60000
 #define LIMIT_CALL_SLOW_MS 600000 /* execute and network */
 #define LIMIT_CONFIRM_MS 300000
-#define LIMIT_ABANDON_MS 30000   /* a tool that ignores cancel */
+#define LIMIT_ABANDON_MS 30000   /* a tool that ignores cancel (seed 000 section 8) */
 #define LIMIT_KILL_GRACE_MS 5000 /* SIGTERM to SIGKILL */
 #define LIMIT_EXCHANGE_MS                                                                          \
 	1200000 /* the command line waits for one answer: a question and a slow call */
@@ -79,6 +83,7 @@
 #define LIMIT_EVENT_RING 10000 /* kept in memory for readers */
 #define LIMIT_EVENT_RING_BYTES (16 * MIB)
 #define LIMIT_EVENT_BYTES (512 * KIB) /* one event */
+#define LIMIT_EVENT_TEXT (32 * KIB)   /* one long text inside one: six times that when escaped */
 #define LIMIT_EVENT_PAGE 1000
 #define LIMIT_FEEDS 256          /* event streams open at once */
 #define LIMIT_STORE_QUEUE 100000 /* rows on their way to the disk */
@@ -107,7 +112,7 @@
 /* Children */
 #define LIMIT_CHILD_START (2 * MIB) /* arguments and environment; the kernel takes no more */
 #define LIMIT_CHILD_DRAIN_MS 2000   /* for the ends of its streams, when nothing of it is alive */
-#define LIMIT_CHILD_MINDER_MS 15000 /* for the minder to kill, before it is killed itself */
+#define LIMIT_CHILD_MINDER_MS 10000 /* for the minder to kill, before it is killed itself */
 
 /* Schemas */
 #define LIMIT_SCHEMA_BYTES (64 * KIB)

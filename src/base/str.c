@@ -196,10 +196,11 @@ str_utf8_upto(struct str s, size_t max)
 {
 	if (s.len <= max)
 		return s;
-	size_t n = max;
-	while (n > 0 && ((unsigned char)s.ptr[n] & 0xc0) == 0x80)
-		n--;
-	return str_upto(s, n);
+	/* At most three bytes back is where a character begins; further back this is no UTF-8. */
+	for (size_t back = 0; back <= 3 && back <= max; back++)
+		if (((unsigned char)s.ptr[max - back] & 0xc0) != 0x80)
+			return str_upto(s, max - back);
+	return str_upto(s, max);
 }
 
 uint64_t

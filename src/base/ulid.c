@@ -74,14 +74,30 @@ fresh_chance(unsigned char out[static 10])
 	used += 10;
 }
 
+static void
+put_time(int64_t wall_us, unsigned char out[static 16])
+{
+	uint64_t ms = wall_us > 0 ? (uint64_t)wall_us / 1000 : 0;
+
+	for (size_t i = 0; i < 6; i++)
+		out[i] = (unsigned char)(ms >> (40 - 8 * i));
+}
+
+void
+ulid_at(int64_t wall_us, char out[static ULID_LEN + 1])
+{
+	unsigned char bin[16] = {0};
+
+	put_time(wall_us, bin);
+	encode(bin, out);
+}
+
 void
 ulid_new(char out[static ULID_LEN + 1])
 {
 	unsigned char now[16];
-	uint64_t ms = (uint64_t)clock_wall_us() / 1000;
 
-	for (size_t i = 0; i < 6; i++)
-		now[i] = (unsigned char)(ms >> (40 - 8 * i));
+	put_time(clock_wall_us(), now);
 	pthread_mutex_lock(&lock);
 	if (memcmp(now, last, 6) > 0) {
 		fresh_chance(now + 6);

@@ -25,6 +25,9 @@ id_str(const struct id *id)
 	return str_of(id->text);
 }
 
+/* The smallest id of that moment: ids made before it are smaller. */
+void ulid_at(int64_t wall_us, char out[static ULID_LEN + 1]);
+
 bool ulid_valid(struct str s);
 
 /* Never again give an id at or below this one (the last one of an earlier run). */

@@ -99,8 +99,13 @@ render_error(struct call *c, struct buf *content)
 	jw_member_z(&w, "text", err_text(&c->err));
 	jw_end(&w);
 	if (c->out.content.len) {
+		size_t whole = content->len;
 		buf_addc(content, ',');
 		buf_add(content, buf_str(&c->out.content));
+		if (buf_failed(content)) { /* the reason matters more than the rest */
+			content->len = whole;
+			content->failed = false;
+		}
 	}
 }
 
@@ -112,7 +117,7 @@ call__finish(struct call *c)
 	struct turn *turn = c->turn;
 	size_t index = c->index;
 	bool failed = c->err.code < 0;
-	struct buf content = BUF_INIT(LIMIT_RESULT_BYTES + 4 * KIB);
+	struct buf content = BUF_INIT(LIMIT_RESULT_BYTES + 8 * KIB);
 	struct buf modified = buf_take(&c->out.modified);
 
 	if (failed)

@@ -36,7 +36,9 @@ struct call {
 	struct node in_place;
 	struct deferred waking;
 	bool cancelled;
-	struct err err; /* why it failed; code 0: it has not */
+	struct timer timer; /* the alarm of the stage that waits */
+	bool overdue;       /* it rang */
+	struct err err;     /* why it failed; code 0: it has not */
 
 	/* record */
 	int64_t opened_us; /* wall */
@@ -70,9 +72,7 @@ struct call {
 	/* dispatch */
 	struct claim *claim; /* that the journal knows of it; NULL: needs none */
 	struct job *job;
-	struct timer timer;      /* the deadline; then how long a stopping tool is waited for */
 	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
-	bool overdue;            /* the tool ignored that for too long */
 	uint64_t called_mono_us; /* 0: never called */
 	char called_event[ULID_LEN + 1];
 	size_t streamed; /* bytes in tool.output_delta events so far */

@@ -1,6 +1,7 @@
 /*
  * claim.c - nothing that changes the world begins before the journal holds that it does.
  *
+ * Committed means that it outlives this process, however that ends; a power cut may still take it.
  * The store answers in its own time, and the call may be cancelled meanwhile: a claim that has
  * lost its call frees itself.
  */
@@ -42,8 +43,8 @@ claim_start(struct call *c, struct err *e)
 
 	if ((code = store_health(c->gw->store, e)) < 0)
 		return code;
-	if (journal_put(c, "running") < 0)
-		return err_plain(e, E_STORE);
+	if ((code = journal_put(c, "running")) < 0)
+		return err_plain(e, code);
 	if (!(m = calloc(1, sizeof(*m))))
 		return err_plain(e, E_NOMEM);
 	m->call = c;

@@ -204,14 +204,16 @@ write_live_call(struct jw *w, const struct call *c)
 bool
 gateway_write_call(struct jw *w, const struct gateway *gw, struct str id)
 {
+	const struct call *c = map_find(&gw->calls, id);
 	size_t at = 0;
 
-	for (const struct call *c; (c = map_each(&gw->calls, &at));)
-		if (str_eq(id_str(&c->id), id) || str_eq(c->tool_use_id, id)) {
-			write_live_call(w, c);
-			return true;
-		}
-	return false;
+	/* Our own id first: an agent chooses its tool_use_ids. */
+	while (!c && (c = map_each(&gw->calls, &at)))
+		if (!str_eq(c->tool_use_id, id))
+			c = NULL;
+	if (c)
+		write_live_call(w, c);
+	return c != NULL;
 }
 
 void

@@ -1,12 +1,11 @@
 /* journal.c - the row of a call, as it stands. */
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "call/stage.h"
 
-#define INPUT_KEPT (64 * KIB)
+#define HEAD_KEPT (16 * KIB)
 
-/* The arguments as JSON text; too long ones are cut with a mark, so that the row stays small. */
+/* The arguments as JSON text; of too long ones only the head, so that the row stays small. */
 static struct str
 input_text(struct call *c, struct buf *b)
 {
@@ -15,12 +14,15 @@ input_text(struct call *c, struct buf *b)
 	jw_value(&w, c->input);
 	if (!buf_failed(b))
 		return buf_str(b);
-	buf_reset(b);
+	struct buf whole = buf_take(b);
 	w = jw(b);
 	jw_object(&w);
 	jw_member_bool(&w, "truncated", true);
 	jw_member_int(&w, "bytes", (int64_t)c->input_bytes);
+	jw_member(&w, "head",
+		  str_utf8_upto(buf_str(&whole), HEAD_KEPT / 6)); /* it may be escaped */
 	jw_end(&w);
+	buf_done(&whole);
 	return buf_str(b);
 }
 
@@ -34,7 +36,8 @@ journal_put(struct call *c, const char *state)
 	uint64_t called = c->called_mono_us;
 	bool over = state[0] != 'r';
 	bool failed = c->err.code < 0;
-	struct buf input = BUF_INIT(INPUT_KEPT), modified = BUF_INIT(LIMIT_RESULT_BYTES);
+	struct buf input = BUF_INIT(LIMIT_JOURNAL_INPUT_BYTES),
+		   modified = BUF_INIT(LIMIT_RESULT_BYTES);
 
 	if (c->out.modified.len)
 		buf_addf(&modified, "[%.*s]", STR_ARG(buf_str(&c->out.modified)));

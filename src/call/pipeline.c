@@ -65,8 +65,7 @@ wake_now(void *arg)
 	struct call *c = arg;
 
 	if (c->stage < 0)
-		advance(c,
-			c->cancelled ? call_fail(c, E_CANCELLED, "the call was cancelled") : NEXT);
+		advance(c, NEXT);
 	else
 		advance(c, call_stages[c->stage].wake(c));
 }
@@ -83,7 +82,7 @@ call_start(struct call *c)
 	call_wake(c);
 }
 
-/* Each stage that waits looks at c->cancelled when it is woken. */
+/* admit looks at c->cancelled, and each stage that waits does when it is woken. */
 void
 call_cancel(struct call *c)
 {
@@ -112,4 +111,27 @@ call_fail_with(struct call *c, const struct err *e)
 	CHECK(e->code < 0);
 	c->err = *e;
 	return FAIL;
+}
+
+static void
+overdue(void *arg)
+{
+	struct call *c = arg;
+
+	c->overdue = true;
+	call_wake(c);
+}
+
+int
+call_alarm(struct call *c, uint64_t delay_ms)
+{
+	c->overdue = false;
+	return timer_start(c->gw->loop, &c->timer, delay_ms, overdue, c);
+}
+
+void
+call_calm(struct call *c)
+{
+	timer_stop(c->gw->loop, &c->timer);
+	c->overdue = false;
 }

@@ -23,6 +23,8 @@ admit_enter(struct call *c)
 {
 	struct gateway *gw = c->gw;
 
+	if (c->cancelled)
+		return call_fail(c, E_CANCELLED, "the call was cancelled");
 	if (gw->stopping)
 		return call_fail(c, E_STOPPING, "the gateway is shutting down");
 	if (c->session->ended)

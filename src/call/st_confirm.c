@@ -50,6 +50,8 @@ confirm_enter(struct call *c)
 	};
 	if (job_start(c->gw->loop, &spec, &c->preview, &e) < 0)
 		return call_fail_with(c, &e);
+	if (call_alarm(c, LIMIT_CALL_MS) < 0)
+		return call_fail(c, E_NOMEM, "out of memory");
 	call_move(c, PLACE_ASKING);
 	return WAIT;
 }
@@ -61,11 +63,29 @@ answered(struct question *q, void *arg)
 	call_wake(arg);
 }
 
+/* As much as an event takes, up to the end of a line if that leaves half; *ret_cut: not all. */
+static struct str
+beginning(struct str text, bool *ret_cut)
+{
+	const size_t half = LIMIT_EVENT_TEXT / 2;
+
+	*ret_cut = text.len > LIMIT_EVENT_TEXT;
+	if (!*ret_cut)
+		return text;
+	const char *newline = memrchr(text.ptr + half, '\n', half);
+	return newline ? str_upto(text, (size_t)(newline - text.ptr) + 1)
+		       : str_utf8_upto(text, LIMIT_EVENT_TEXT);
+}
+
+/* The id must reach whoever answers, so long texts are whole in the question only. */
 static void
 announce_requested(struct call *c, const struct question_text *t)
 {
 	char expires[CLOCK_TEXT];
 	struct jw *w = call_event(c, EVENT_TOOL_CONFIRMATION_REQUESTED, NULL);
+	bool command_cut, diff_cut;
+	struct str command = beginning(t->command, &command_cut);
+	struct str diff = beginning(t->diff, &diff_cut);
 
 	clock_text(question_expires_us(c->question), expires);
 	jw_member_z(w, "side_effects", t->side_effects);
@@ -76,8 +96,10 @@ announce_requested(struct call *c, const struct question_text *t)
 		jw_raw(w, t->modifications);
 	else
 		jw_null(w);
-	jw_member(w, "command_summary", t->command);
-	jw_member(w, "diff", t->diff);
+	jw_member(w, "command_summary", command);
+	jw_member_bool(w, "command_cut", command_cut);
+	jw_member(w, "diff", diff);
+	jw_member_bool(w, "diff_cut", diff_cut || t->diff_cut);
 	jw_member(w, "remembered_prefix", t->prefix);
 	jw_member(w, "rule", t->rule);
 	jw_member_z(w, "expires_at", expires);
@@ -94,6 +116,13 @@ or_none(const struct buf *b)
 static enum verdict
 ask(struct call *c)
 {
+	/* "Always" may have been said to a sister call while this one was previewed. */
+	enum verdict remembered = call__remembered(c);
+	if (remembered != WAIT) {
+		call_move(c, PLACE_MOVING);
+		return remembered;
+	}
+
 	const struct output *would = &c->preview->out;
 	struct buf input = BUF_INIT(LIMIT_JSON_BYTES * 2), paths = BUF_INIT(LIMIT_RESULT_BYTES);
 	struct jw w = jw(&input);
@@ -118,6 +147,7 @@ ask(struct call *c)
 	    .command = or_none(&would->command),
 	    .prefix = prefix,
 	    .diff = or_none(&would->diff),
+	    .diff_cut = would->diff_cut,
 	    .input = buf_str(&input),
 	    .input_hash = str_of(c->input_hash),
 	    .rule = c->rule,
@@ -160,9 +190,11 @@ remember_once(struct call *c)
 {
 	struct grant_ask ask = call__grant_ask(c);
 
-	if (c->mode == MODE_PROMPT_ONCE && question_scope(c->question) == SCOPE_ONCE)
-		grant_add(c->gw->grants, &ask, SCOPE_SESSION, true, (struct str){NULL, 0},
-			  str_of(question_by(c->question)), NULL, NULL);
+	if (c->mode != MODE_PROMPT_ONCE || question_scope(c->question) != SCOPE_ONCE)
+		return;
+	grant_add(c->gw->grants, &ask, SCOPE_SESSION, true, (struct str){NULL, 0},
+		  str_of(question_by(c->question)), NULL, NULL);
+	questions_recheck(c->gw->questions, str_of(question_by(c->question)));
 }
 
 static enum verdict
@@ -195,12 +227,20 @@ confirm_wake(struct call *c)
 {
 	enum verdict v = WAIT;
 
-	if (c->cancelled)
+	if (c->cancelled) {
+		if (c->question && question_state(c->question) != Q_OPEN)
+			announce_resolved(c); /* somebody was told that the answer counts */
 		v = call_fail(c, E_CANCELLED, "the call was cancelled");
-	else if (c->question)
+	} else if (c->question) {
 		v = settle(c);
-	else if (c->preview->reported)
+	} else if (c->preview->reported) {
+		call_calm(c);
 		v = c->preview->out.err.code < 0 ? call_fail_with(c, &c->preview->out.err) : ask(c);
+	} else if (c->overdue) {
+		v = call_fail(c, E_TIMEOUT,
+			      "what this would do could not be told within %d seconds",
+			      LIMIT_CALL_MS / 1000);
+	}
 	if (v == FAIL)
 		call_move(c, PLACE_MOVING);
 	return v;
@@ -210,6 +250,7 @@ confirm_wake(struct call *c)
 void
 confirm_leave(struct call *c)
 {
+	call_calm(c);
 	job_free(&c->preview);
 	question_withdraw(c->gw->questions, &c->question);
 }

@@ -9,6 +9,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "call/stage.h"
+#include "minder/minder.h"
+
+/* A command that is being killed is not left behind: grace, a minder that had to be killed, what
+ * that one left to be found, and the ends of the streams. */
+_Static_assert(LIMIT_ABANDON_MS > LIMIT_KILL_GRACE_MS + LIMIT_CHILD_MINDER_MS + MINDER_STUCK_MS +
+				      LIMIT_CHILD_DRAIN_MS,
+	       "the kill ladder is shorter than the patience with it");
 
 static void
 reported(struct job *j, void *owner)
@@ -63,29 +70,14 @@ announce_called(struct call *c)
 }
 
 static void
-overdue(void *arg)
-{
-	struct call *c = arg;
-
-	c->overdue = true;
-	call_wake(c);
-}
-
-static void
 tell_to_stop(struct call *c, int why)
 {
 	if (c->ending)
 		return;
 	c->ending = why;
 	call_move(c, PLACE_ENDING);
-	timer_start(c->gw->loop, &c->timer, LIMIT_ABANDON_MS, overdue, c);
+	call_alarm(c, LIMIT_ABANDON_MS);
 	job_cancel(c->job);
-}
-
-static void
-deadline(void *arg)
-{
-	tell_to_stop(arg, E_TIMEOUT);
 }
 
 static enum verdict
@@ -109,7 +101,7 @@ launch(struct call *c)
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
 		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
 			 c->id.text, "tool", c->tool_name.ptr, NULL);
-	if (timer_start(c->gw->loop, &c->timer, c->tool->timeout_ms, deadline, c) < 0 ||
+	if (call_alarm(c, c->tool->timeout_ms) < 0 ||
 	    job_start(c->gw->loop, &spec, &c->job, &e) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
 	c->called_mono_us = clock_mono_us();
@@ -151,6 +143,9 @@ static enum verdict
 judge(struct call *c)
 {
 	c->out = output_take(&c->job->out);
+	/* Half a block is no JSON: an error that carries what there was carries none of it then. */
+	if (buf_failed(&c->out.content) && (c->ending || c->out.err.code < 0))
+		buf_done(&c->out.content);
 	if (c->ending == E_TIMEOUT)
 		return call_fail(c, E_TIMEOUT, "%.*s did not finish within %u seconds",
 				 STR_ARG(c->tool->name), c->tool->timeout_ms / 1000);
@@ -189,11 +184,11 @@ dispatch_wake(struct call *c)
 		return held(c);
 	if (c->job->reported)
 		v = judge(c);
-	else if (c->overdue)
+	else if (c->overdue && c->ending)
 		v = abandon(c);
 	else {
-		if (c->cancelled)
-			tell_to_stop(c, E_CANCELLED);
+		if (c->overdue || c->cancelled)
+			tell_to_stop(c, c->cancelled ? E_CANCELLED : E_TIMEOUT);
 		return WAIT;
 	}
 	call_move(c, PLACE_MOVING);
@@ -204,6 +199,6 @@ void
 dispatch_leave(struct call *c)
 {
 	claim_drop(c);
-	timer_stop(c->gw->loop, &c->timer);
+	call_calm(c);
 	job_free(&c->job);
 }

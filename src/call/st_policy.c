@@ -23,11 +23,25 @@ call__grant_ask(const struct call *c)
 }
 
 enum verdict
+call__remembered(struct call *c)
+{
+	struct grant_ask ask = call__grant_ask(c);
+	struct str rule;
+	enum grant_answer answer = grant_find(c->gw->grants, &ask, &rule);
+
+	if (answer == GRANT_NONE)
+		return WAIT;
+	c->rule = arena_str(c->arena, rule);
+	if (answer == GRANT_ALLOW)
+		return NEXT;
+	return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).", STR_ARG(c->rule));
+}
+
+enum verdict
 policy_enter(struct call *c)
 {
 	struct ruling ruling = policy_decide(c->gw->policy, c->tool->name, c->tool->capability,
 					     workspace_path(c->session->workspace));
-	struct str remembered;
 
 	c->mode = ruling.mode;
 	c->rule = arena_str(c->arena, ruling.rule);
@@ -37,14 +51,7 @@ policy_enter(struct call *c)
 		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)",
 				 STR_ARG(c->rule));
 
-	struct grant_ask ask = call__grant_ask(c);
-	switch (grant_find(c->gw->grants, &ask, &remembered)) {
-	case GRANT_NONE: c->ask = true; return NEXT;
-	case GRANT_ALLOW: c->rule = arena_str(c->arena, remembered); return NEXT;
-	case GRANT_DENY:
-		c->rule = arena_str(c->arena, remembered);
-		return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).",
-				 STR_ARG(c->rule));
-	}
-	BUG("a remembered answer is neither");
+	enum verdict v = call__remembered(c);
+	c->ask = v == WAIT;
+	return c->ask ? NEXT : v;
 }

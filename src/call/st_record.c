@@ -25,6 +25,24 @@ add_lines(struct jw *w, struct str lines)
 	jw_end(w);
 }
 
+/* A list as it was rendered; null, and a mark, when the event has no room for it. */
+static void
+add_list(struct jw *w, const char *key, const struct buf *items)
+{
+	bool fits = items->len <= LIMIT_EVENT_BYTES / 2;
+
+	jw_key(w, key);
+	if (items->len && fits) {
+		jw_array(w);
+		jw_raw(w, buf_str(items));
+		jw_end(w);
+	} else {
+		jw_null(w);
+	}
+	if (!fits)
+		jw_member_bool(w, "truncated", true);
+}
+
 static void
 announce_completed(struct call *c, int64_t latency_ms)
 {
@@ -33,16 +51,10 @@ announce_completed(struct call *c, int64_t latency_ms)
 	jw_member_bool(w, "success", c->out.success);
 	jw_member_int(w, "output_size_bytes", (int64_t)c->out.content.len + 2);
 	jw_member_int(w, "latency_ms", latency_ms);
-	jw_key(w, "files_modified");
-	if (c->out.modified.len) {
-		jw_array(w);
-		jw_raw(w, buf_str(&c->out.modified));
-		jw_end(w);
-	} else {
-		jw_null(w);
-	}
+	add_list(w, "files_modified", &c->out.modified);
 	jw_member(w, "command_executed",
-		  c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0});
+		  c->out.command.len ? str_utf8_upto(buf_str(&c->out.command), LIMIT_EVENT_TEXT)
+				     : (struct str){NULL, 0});
 	bus_end(c->gw->bus, NULL);
 }
 
@@ -55,12 +67,8 @@ announce_failed(struct call *c, int64_t latency_ms)
 	jw_member_z(w, "error_message", err_text(&c->err));
 	jw_member_int(w, "latency_ms", latency_ms);
 	/* What a cancelled or timed-out tool had said so far (seed 000 section 9.4). */
-	if (c->out.content.len) {
-		jw_key(w, "partial_output");
-		jw_array(w);
-		jw_raw(w, buf_str(&c->out.content));
-		jw_end(w);
-	}
+	if (c->out.content.len)
+		add_list(w, "partial_output", &c->out.content);
 	bus_end(c->gw->bus, NULL);
 }
 

@@ -6,8 +6,8 @@ enum verdict
 result_enter(struct call *c)
 {
 	if (buf_failed(&c->out.content) || buf_failed(&c->out.modified)) {
-		output_done(&c->out);
-		return call_fail(c, E_TOO_LARGE,
+		buf_done(&c->out.content); /* what was touched stays known */
+		return call_fail(c, E_EXECUTION,
 				 "the result of %.*s is larger than the limit of %zu bytes",
 				 STR_ARG(c->tool->name), LIMIT_RESULT_BYTES);
 	}

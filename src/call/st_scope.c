@@ -85,6 +85,8 @@ scope_enter(struct call *c)
 		return call_fail(c, E_SYSTEM, "the system refused an operation");
 	}
 	c->check = k;
+	if (call_alarm(c, LIMIT_CALL_MS) < 0)
+		return call_fail(c, E_NOMEM, "out of memory");
 	call_move(c, PLACE_CHECKING);
 	return WAIT;
 }
@@ -96,9 +98,12 @@ scope_wake(struct call *c)
 		call_move(c, PLACE_MOVING);
 		return call_fail(c, E_CANCELLED, "the call was cancelled");
 	}
-	if (!c->check->finished)
+	if (!c->check->finished && !c->overdue)
 		return WAIT;
 	call_move(c, PLACE_MOVING);
+	if (!c->check->finished)
+		return call_fail(c, E_TIMEOUT, "the workspace did not answer within %d seconds",
+				 LIMIT_CALL_MS / 1000);
 	return c->check->err.code < 0 ? call_fail_with(c, &c->check->err) : NEXT;
 }
 
@@ -107,6 +112,7 @@ scope_leave(struct call *c)
 {
 	struct scope_check *k = c->check;
 
+	call_calm(c);
 	c->check = NULL;
 	if (k && k->finished)
 		check_free(k);

@@ -36,6 +36,10 @@ enum verdict call_fail_with(struct call *c, const struct err *e);
 /* Rest in a place; the only way to move. */
 void call_move(struct call *c, enum place to);
 
+/* After this time c->overdue is set and the stage is woken. One alarm at a time. E_NOMEM. */
+int call_alarm(struct call *c, uint64_t delay_ms);
+void call_calm(struct call *c);
+
 /* Something happened: the stage will be woken, soon and once for many. */
 void call_wake(struct call *c);
 
@@ -57,6 +61,8 @@ bool claim_settled(const struct call *c, int *ret_code);
 void claim_drop(struct call *c); /* settled or not; no-op without one */
 
 struct grant_ask call__grant_ask(const struct call *c);
+/* What was answered before: NEXT, FAIL, or WAIT when a person has to be asked. */
+enum verdict call__remembered(struct call *c);
 
 #define NO NULL
 #define STAGE(name, sentence, wake, leave) enum verdict name##_enter(struct call *c);

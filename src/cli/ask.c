@@ -49,23 +49,35 @@ safe_line(FILE *f, const char *before, struct str text, const char *after)
 	buf_done(&safe);
 }
 
+static void
+show_input(FILE *f, const struct json *question, bool diff_cut)
+{
+	struct buf input = BUF_INIT(LIMIT_CLIENT_ANSWER);
+	struct jw w = jw(&input);
+
+	jw_value(&w, json_get(question, S("input")));
+	if (diff_cut)
+		fprintf(f, "  the diff does not show all; the whole input (%zu bytes):\n",
+			input.len);
+	text_block(f, MARGIN, buf_str(&input));
+	if (buf_failed(&input))
+		fputs("  (too long to be shown whole)\n", f);
+	buf_done(&input);
+}
+
 /* What it would do, in full: a person who sees a part of it cannot say yes to all of it. */
 static void
 show_effect(FILE *f, const struct json *question)
 {
 	struct str command = member(question, "command"), diff = member(question, "diff");
-	struct buf input = BUF_INIT(LIMIT_CLIENT_ANSWER);
+	bool cut = json_bool(json_get(question, S("diff_cut")));
 
-	if (command.len) {
+	if (command.len)
 		text_block(f, MARGIN, command);
-	} else if (diff.len) {
+	else if (diff.len)
 		show_diff(f, MARGIN, diff);
-	} else {
-		struct jw w = jw(&input);
-		jw_value(&w, json_get(question, S("input")));
-		text_block(f, MARGIN, buf_str(&input));
-	}
-	buf_done(&input);
+	if (cut || (!command.len && !diff.len))
+		show_input(f, question, cut);
 }
 
 void

@@ -7,7 +7,8 @@
 
 #include "cli/api.h"
 
-/* Who wants to do what, where, and by which rule we ask; then the command or diff in full. */
+/* Who wants to do what, where, and by which rule we ask; then the command or diff in
+ * full; behind a diff that is cut the whole input. */
 void ask_show(FILE *f, const struct json *question);
 /* The keys and what they mean. */
 void ask_keys(FILE *f, const struct json *question);

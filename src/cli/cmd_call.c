@@ -150,7 +150,7 @@ print_json(const struct json *result)
 	struct jw w = jw(&line);
 
 	jw_value(&w, result);
-	printf("%.*s\n", STR_ARG(buf_str(&line)));
+	text_print_json(stdout, buf_str(&line));
 	buf_done(&line);
 }
 

@@ -29,7 +29,7 @@ print_event(const struct feed *f, const struct json *event)
 
 	if (f->json) {
 		jw_value(&w, event);
-		printf("%.*s\n", STR_ARG(buf_str(&line)));
+		text_print_json(stdout, buf_str(&line));
 	} else {
 		show_event(event);
 	}

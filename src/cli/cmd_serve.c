@@ -2,10 +2,11 @@
  * cmd_serve.c - the daemon: opens the gateway, its doors, and stays until it is told to stop.
  *
  * Signals are taken by a thread of their own: the first asks the gateway to stop, the second (or
- * ten seconds of waiting) ends the process at once.
+ * ten seconds of waiting) ends the process at once, until the gateway is closed.
  */
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/api.h"
 #include "cli/args.h"
@@ -23,7 +25,7 @@
 #include "holdfast.h"
 #include "loop/child.h"
 
-#define STOP_SECONDS 10
+#define STOP_MS 10000
 #define LOOK_SECONDS 1
 
 struct daemon {
@@ -35,7 +37,9 @@ struct daemon {
 	uint64_t idle_seconds;  /* 0 = for ever */
 	struct hf *hf;
 	pthread_t watch;
-	atomic_bool over; /* hf_run has returned */
+	atomic_bool over;   /* hf_run has returned */
+	sem_t let_go;       /* the watch does not touch hf any more */
+	atomic_bool closed; /* hf is gone */
 };
 
 /* What was asked for */
@@ -224,37 +228,65 @@ wait_for_end(struct daemon *d, const sigset_t *set)
 	api_close(api);
 }
 
+/* The signal that was one too many; 0: the gateway is closed, or has taken too long. */
+static int
+wait_for_close(const struct daemon *d, const sigset_t *set)
+{
+	uint64_t now, until = clock_mono_ms() + STOP_MS;
+
+	while (!d->closed && (now = clock_mono_ms()) < until) {
+		struct timespec left = {.tv_sec = (time_t)((until - now) / 1000),
+					.tv_nsec = (long)((until - now) % 1000) * 1000000};
+		int n = sigtimedwait(set, NULL, &left);
+		if (n == SIGINT || n == SIGTERM)
+			return n;
+	}
+	return 0;
+}
+
 static void *
 watch(void *arg)
 {
 	struct daemon *d = arg;
 	sigset_t set;
-	int n;
 
 	our_signals(&set);
 	wait_for_end(d, &set);
 	if (!d->over)
 		log_line(LOG_INFO, "stopping", NULL);
 	hf_stop(d->hf);
-	do
-		n = d->over ? 0 : sigtimedwait(&set, NULL, &(struct timespec){STOP_SECONDS, 0});
-	while (n == SIGHUP);
-	if (d->over)
+	sem_post(&d->let_go);
+	int n = wait_for_close(d, &set);
+	if (d->closed)
 		return NULL;
 	log_line(LOG_WARN, n > 0 ? "ending at once" : "the gateway does not stop; ending it", NULL);
-	unlink(d->socket.text);
+	if (!d->over)
+		unlink(d->socket.text); /* later it may be another's */
 	_exit(n > 0 ? EXIT_SIGNAL + n : EXIT_REFUSED);
+}
+
+/* The watch may be waiting for a signal; this one asks for nothing. */
+static void
+nudge(struct daemon *d, atomic_bool *what)
+{
+	*what = true;
+	pthread_kill(d->watch, SIGHUP);
 }
 
 static int
 run(struct daemon *d)
 {
+	sem_init(&d->let_go, 0, 0);
 	if (pthread_create(&d->watch, NULL, watch, d) != 0)
 		return refuse("cannot start a thread");
 	print_doors(d);
 	hf_run(d->hf);
-	d->over = true;
-	pthread_kill(d->watch, SIGHUP); /* it may be waiting for one; this one asks for nothing */
+	nudge(d, &d->over);
+	while (sem_wait(&d->let_go) < 0)
+		;
+	hf_close(d->hf);
+	d->hf = NULL;
+	nudge(d, &d->closed);
 	pthread_join(d->watch, NULL);
 	log_line(LOG_INFO, "stopped", NULL);
 	return EXIT_FINE;

@@ -187,9 +187,7 @@ show_fields(const struct json *object, const struct column *columns, size_t coun
 void
 show_json(const struct reply *r)
 {
-	fwrite(r->body.ptr ? r->body.ptr : "", 1, r->body.len, stdout);
-	if (!str_ends(buf_str(&r->body), S("\n")))
-		putchar('\n');
+	text_print_json(stdout, buf_str(&r->body));
 }
 
 static void

@@ -29,7 +29,7 @@ void cell_text(struct buf *out, const struct json *row, const struct column *c);
 void show_table(const struct json *rows, const struct column *columns, size_t count);
 /* One object, a line for each member that has a value. */
 void show_fields(const struct json *object, const struct column *columns, size_t count);
-/* The answer as it came, and a newline. */
+/* The answer as it came, and a newline; on a terminal with nothing in it that could harm. */
 void show_json(const struct reply *r);
 
 /* Content blocks of a result, from the given one on: text as it is, others by a line. */

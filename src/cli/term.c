@@ -86,16 +86,31 @@ add_escaped(struct buf *out, uint32_t c)
 	}
 }
 
+/* In JSON these can only stand inside a string. */
+static void
+add_escaped_json(struct buf *out, uint32_t c)
+{
+	if (c < 0x10000)
+		buf_addf(out, "\\u%04x", c);
+	else
+		buf_addf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+			 0xdc00 + (c & 0x3ff));
+}
+
 void
 text_safe(struct buf *out, struct str text, enum safe how)
 {
 	while (text.len > 0) {
 		uint32_t c;
 		size_t n = str_utf8_char(text, &c);
-		if (n == 0)
+		if (n == 0 && how == SAFE_JSON)
+			add_escaped_json(out, 0xfffd), n = 1;
+		else if (n == 0)
 			buf_addf(out, "\\x%02x", (unsigned char)text.ptr[0]), n = 1;
-		else if (how == SAFE_LINES && (c == '\n' || c == '\t'))
+		else if (how != SAFE_LINE && (c == '\n' || c == '\t'))
 			buf_addc(out, (char)c);
+		else if (is_hidden(c) && how == SAFE_JSON)
+			add_escaped_json(out, c);
 		else if (is_hidden(c))
 			add_escaped(out, c);
 		else
@@ -104,17 +119,31 @@ text_safe(struct buf *out, struct str text, enum safe how)
 	}
 }
 
-void
-text_print(FILE *f, struct str text)
+static void
+print(FILE *f, struct str text, enum safe how)
 {
 	struct buf safe = BUF_INIT(LIMIT_CLIENT_ANSWER * 4);
 
 	if (term_is(f)) {
-		text_safe(&safe, text, SAFE_LINES);
+		text_safe(&safe, text, how);
 		text = buf_str(&safe);
 	}
 	fwrite(text.ptr, 1, text.len, f);
 	buf_done(&safe);
+}
+
+void
+text_print(FILE *f, struct str text)
+{
+	print(f, text, SAFE_LINES);
+}
+
+void
+text_print_json(FILE *f, struct str json)
+{
+	print(f, json, SAFE_JSON);
+	if (!str_ends(json, S("\n")))
+		fputc('\n', f);
 }
 
 /* Near enough without the tables of a locale: East Asian scripts and pictures take two. */

@@ -25,10 +25,15 @@ unsigned term_width(void);  /* columns */
 bool term_can_redraw(void); /* standard error is a terminal that can erase a line */
 
 /* Text from elsewhere. */
-enum safe { SAFE_LINE, SAFE_LINES }; /* newline and tab escaped too, or kept */
+enum safe {
+	SAFE_LINE,  /* newline and tab escaped too */
+	SAFE_LINES, /* those two kept */
+	SAFE_JSON,  /* of JSON text: the escapes are JSON's, so it means the same */
+};
 void text_safe(struct buf *out, struct str text, enum safe how);
 /* To a terminal safe, to anything else byte by byte. */
 void text_print(FILE *f, struct str text);
+void text_print_json(FILE *f, struct str json); /* and a newline, if it has none */
 /* Columns it takes on a screen; safe text of one line. */
 unsigned text_columns(struct str text);
 /* The longest beginning that takes at most so many columns. */

@@ -19,15 +19,17 @@ int
 hf_session_open(struct hf *hf, const char *workspace, bool worker, char ret_id[40])
 {
 	struct session_spec spec = {
-	    .workspace = workspace,
-	    .shut = hf->shut,
 	    .kind = worker ? SESSION_WORKER : SESSION_MAIN,
 	    .client = S("library"),
 	};
 	struct session *s;
 	struct err e;
 
-	if (session_open(hf->sessions, &spec, &s, &e) < 0)
+	if (workspace_open(workspace, hf->shut, &spec.workspace, &e) < 0)
+		return hf__fail(hf, &e);
+	int code = session_open(hf->sessions, &spec, &s, &e);
+	workspace_unref(spec.workspace);
+	if (code < 0)
 		return hf__fail(hf, &e);
 	memcpy(ret_id, s->id.text, sizeof(s->id.text));
 	return 0;
@@ -153,7 +155,7 @@ hf_subscribe(struct hf *hf, hf_event_fn each, void *arg)
 	struct subscriber *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return E_NOMEM;
+		return err_plain(&hf->err, E_NOMEM);
 	*s = (struct subscriber){.bus = hf->bus, .each = each, .arg = arg};
 	s->reader.news = pass_on;
 	s->reader.arg = s;

@@ -27,12 +27,24 @@ hf_error(const struct hf *hf)
 	return err_text(hf ? &hf->err : &open_error);
 }
 
+/* Whoever came too late is not kept waiting. */
+static void
+refuse_late(struct hf *hf)
+{
+	pthread_mutex_lock(&hf->lock);
+	hf->closed = true;
+	while (hf->fd_count > 0)
+		close(hf->fds[--hf->fd_count]);
+	pthread_mutex_unlock(&hf->lock);
+}
+
 /* The end, in order: calls, then doors, then the loop. */
 static void
 doors_closed(void *arg)
 {
 	struct hf *hf = arg;
 
+	refuse_late(hf);
 	hf->stopped = true;
 	loop_stop(hf->loop);
 }
@@ -87,7 +99,6 @@ hf_open(const struct hf_options *options, struct hf **ret)
 	if (!hf)
 		return err_plain(&open_error, E_NOMEM);
 	pthread_mutex_init(&hf->lock, NULL);
-	list_init(&hf->tools);
 	list_init(&hf->subscribers);
 	code = hf__wire(hf, options ? options : &defaults);
 	if (code == 0)
@@ -128,8 +139,6 @@ hf_close(struct hf *hf)
 		while (!hf->stopped)
 			loop_run(hf->loop);
 	}
-	for (size_t i = 0; i < hf->fd_count; i++)
-		close(hf->fds[i]);
 	if (hf->mailbox.async)
 		mailbox_done(&hf->mailbox);
 	hf__unwire(hf);
@@ -137,15 +146,30 @@ hf_close(struct hf *hf)
 	free(hf);
 }
 
+static bool
+is_loopback(const char *host)
+{
+	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
 int
 hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
 {
 	struct err e;
-	int code = http_listen_tcp(front_server(hf->front), host, port, ret_port, &e);
+	int code = 0;
+
+	if (!is_loopback(host) && !hf->token_required)
+		code = err_set(&e, E_FORBIDDEN,
+			       "%s can be reached by others: a token must be required first", host);
+	if (code == 0)
+		code = http_listen_tcp(front_server(hf->front), host, port, ret_port, &e);
 
 	if (code == 0 && (code = front_allow_host(hf->front, host)) < 0)
 		err_plain(&e, code);
-	return code < 0 ? hf__fail(hf, &e) : 0;
+	if (code < 0)
+		return hf__fail(hf, &e);
+	hf->reachable = hf->reachable || !is_loopback(host);
+	return 0;
 }
 
 int
@@ -160,7 +184,18 @@ hf_listen_unix(struct hf *hf, const char *path)
 int
 hf_require_token(struct hf *hf, const char *token)
 {
-	return front_set_token(hf->front, token);
+	struct err e;
+	int code = 0;
+
+	if (!token && hf->reachable)
+		code =
+		    err_set(&e, E_FORBIDDEN, "others can reach this gateway: the token must stay");
+	else if ((code = front_set_token(hf->front, token)) < 0)
+		err_plain(&e, code);
+	if (code < 0)
+		return hf__fail(hf, &e);
+	hf->token_required = token != NULL;
+	return 0;
 }
 
 int
@@ -171,10 +206,12 @@ hf_connect(struct hf *hf, int *ret_fd)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return E_SYSTEM;
 	pthread_mutex_lock(&hf->lock);
-	if (hf->fd_count < HF_WAITING_FDS)
-		hf->fds[hf->fd_count++] = pair[1];
-	else
+	if (hf->closed)
+		code = E_STOPPING;
+	else if (hf->fd_count == HF_WAITING_FDS)
 		code = E_LIMIT;
+	else
+		hf->fds[hf->fd_count++] = pair[1];
 	pthread_mutex_unlock(&hf->lock);
 	if (code < 0) {
 		close(pair[0]);

@@ -29,10 +29,11 @@ struct hf {
 	char *state_dir;
 	char *config_dir;
 	char *config_file; /* given by name, or NULL */
-	struct list tools; /* struct hf_registered */
 	struct list subscribers;
 	struct err err;
 	struct timer janitor; /* forgets what is older than config.retention_days */
+	bool token_required;
+	bool reachable; /* by other machines */
 	bool gateway_ready;
 	bool stopping;
 	bool stopped;
@@ -43,6 +44,7 @@ struct hf {
 	int fds[HF_WAITING_FDS];
 	size_t fd_count;
 	bool stop_asked;
+	bool closed; /* nobody takes a descriptor any more */
 };
 
 /* wire.c */
@@ -51,9 +53,6 @@ void hf__unwire(struct hf *hf);
 
 /* janitor.c */
 void hf__start_janitor(struct hf *hf);
-
-/* tools.c */
-void hf__forget_tools(struct hf *hf);
 
 /* calls.c */
 void hf__forget_subscribers(struct hf *hf);

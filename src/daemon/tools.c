@@ -8,13 +8,13 @@
 struct hf_registered {
 	struct hf_tool tool;
 	void *arg;
-	struct node node;
 };
 
-/* One per job: the factory's product, and whose it is. */
+/* One per job: the factory's product, whose it is, and the input as text. */
 struct instance {
 	struct hf_registered *from;
 	void *inner;
+	struct buf input;
 };
 
 static void *
@@ -26,6 +26,7 @@ make(void *arg)
 	if (!i)
 		return NULL;
 	i->from = r;
+	buf_init(&i->input, LIMIT_JSON_BYTES * 6); /* every letter may need an escape */
 	if (r->tool.make && !(i->inner = r->tool.make(r->arg))) {
 		free(i);
 		return NULL;
@@ -40,6 +41,7 @@ unmake(void *instance)
 
 	if (i->from->tool.free)
 		i->from->tool.free(i->inner);
+	buf_done(&i->input);
 	free(i);
 }
 
@@ -47,12 +49,19 @@ static int
 run(void *instance, struct job *j)
 {
 	struct instance *i = instance;
+	struct jw w = jw(&i->input);
 
-	j->out.success = true;
+	/* Before it runs: a tool must not run on anything else than what was asked about. */
+	jw_value(&w, j->input);
+	if (!buf_z(&i->input))
+		return err_plain(&j->out.err, E_NOMEM);
 	return i->from->tool.run(i->inner, (struct hf_job *)j);
 }
 
-static const struct builtin_ops foreign_ops = {.make = make, .free = unmake, .run = run};
+static const struct builtin_ops foreign_ops = {.make = make,
+					       .free = unmake,
+					       .run = run,
+					       .forget = free};
 
 int
 hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *arg)
@@ -64,14 +73,9 @@ hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *a
 		err_plain(&e, E_NOMEM);
 		return hf__fail(hf, &e);
 	}
-	r->tool = *tool;
-	r->arg = arg;
-	if (builtin_register(hf->builtins, hf->catalog, str_of(card), &foreign_ops, r, &e) < 0) {
-		free(r);
+	*r = (struct hf_registered){*tool, arg};
+	if (builtin_register(hf->builtins, hf->catalog, str_of(card), &foreign_ops, r, &e) < 0)
 		return hf__fail(hf, &e);
-	}
-	/* Kept to the end: a call that still runs may hold the definition. */
-	list_push(&hf->tools, &r->node);
 	return 0;
 }
 
@@ -86,26 +90,12 @@ hf_unregister(struct hf *hf, const char *name)
 	return hf__fail(hf, &e);
 }
 
-void
-hf__forget_tools(struct hf *hf)
-{
-	LIST_EACH (&hf->tools, at) {
-		list_remove(at);
-		free(CONTAINER_OF(at, struct hf_registered, node));
-	}
-}
-
 const char *
 hf_job_input(struct hf_job *job)
 {
-	struct job *j = (struct job *)job;
-	struct buf b = BUF_INIT(LIMIT_JSON_BYTES * 2);
-	struct jw w = jw(&b);
+	const struct instance *i = ((struct job *)job)->instance;
 
-	jw_value(&w, j->input);
-	const char *text = buf_failed(&b) ? NULL : arena_strz(j->arena, buf_str(&b));
-	buf_done(&b);
-	return text ? text : "{}";
+	return i->input.ptr;
 }
 
 const char *

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "daemon/hf.h"
+#include "loop/child.h"
 
 static int
 nomem(void *made, struct err *e)
@@ -18,10 +19,10 @@ nomem(void *made, struct err *e)
 static int
 wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 {
-	struct path config, state;
+	struct path config, file, state;
 	int code;
 
-	if ((code = path_config_dir(&config, e)) < 0)
+	if ((code = path_config_dir(&config, e)) < 0 || (code = path_config(&file, e)) < 0)
 		return code;
 	if (!o->state && (code = path_state(&state, e)) < 0)
 		return code;
@@ -34,7 +35,7 @@ wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 	hf->shut[0] = hf->config_dir;
 	hf->shut[1] = hf->state_dir;
 	/* Wherever it lies, a tool that writes it would make its own rules. */
-	hf->config_file = o->config ? realpath(o->config, NULL) : NULL;
+	hf->config_file = realpath(o->config ? o->config : file.text, NULL);
 	hf->shut[2] = hf->config_file;
 	return 0;
 }
@@ -134,17 +135,20 @@ hf__unwire(struct hf *hf)
 		questions_free(hf->questions);
 	if (hf->grants)
 		grants_free(hf->grants);
-	if (hf->builtins)
-		builtins_free(hf->builtins);
 	if (hf->catalog)
 		catalog_free(hf->catalog);
-	hf__forget_tools(hf);
 	hf__forget_subscribers(hf);
 	if (hf->bus)
 		bus_free(hf->bus);
 	store_free(hf->store);
-	if (hf->loop)
+	/* Jobs that were left behind hold their tools to the end. */
+	if (hf->loop) {
+		children_kill(hf->loop);
+		loop_drain(hf->loop);
 		loop_free(hf->loop);
+	}
+	if (hf->builtins)
+		builtins_free(hf->builtins);
 	config_done(&hf->config);
 	free(hf->config_dir);
 	free(hf->config_file);

@@ -10,6 +10,7 @@
 
 #include "front/visit.h"
 #include "loop/child.h"
+#include "minder/proc.h"
 
 static bool
 is_authority(struct str given, const char *name, uint16_t port)
@@ -83,6 +84,16 @@ check_token(const struct front *f, const struct http_request *r, struct err *e)
 	return 0;
 }
 
+static bool
+unix_peer_is_tool(const struct http_request *r)
+{
+	struct proc now;
+
+	/* In this order: who is still there after the walk was there all the while. */
+	return child_is_ours(r->peer_pid) || !proc_read(r->peer_pid, &now) ||
+	       now.start != r->peer_start;
+}
+
 /*
  * A tool may have read the token, and can connect like anybody. Its descent gives it away, over the
  * Unix socket and over TCP within this machine; whoever cannot be told is taken for one.
@@ -91,7 +102,7 @@ bool
 access_from_tool(const struct http_request *r)
 {
 	if (r->local)
-		return child_is_ours(r->peer_pid);
+		return unix_peer_is_tool(r);
 	return r->same_host && child_tcp_peer(r->peer_port, r->port) != PEER_STRANGER;
 }
 

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void
-handle(struct http_request *r, void *arg)
+/* Whoever is not let in has no body read. The route waits in r->user. */
+static bool
+admit(struct http_request *r, void *arg)
 {
 	struct visit v = {.front = arg, .http = r};
 	struct buf allow = BUF_INIT(128);
@@ -18,17 +19,27 @@ handle(struct http_request *r, void *arg)
 		err_plain(&e, code);
 	if (code == 0)
 		code = access_route(&v, &e);
-	if (code == 0)
-		code = access_media(r, &e);
 	if (code == E_METHOD)
 		snprintf(extra, sizeof(extra), "Allow: %.*s\r\n", STR_ARG(buf_str(&allow)));
 	if (code == E_UNAUTHORIZED)
 		snprintf(extra, sizeof(extra), "WWW-Authenticate: Bearer\r\n");
 	buf_done(&allow);
-	if (code == 0)
-		v.route->handle(&v);
-	else
+	if (code < 0)
 		reply_problem(r, &e, S("{}"), extra);
+	r->user = (void *)v.route;
+	return code == 0;
+}
+
+static void
+handle(struct http_request *r, void *arg)
+{
+	struct visit v = {.front = arg, .http = r, .route = r->user};
+	struct err e;
+
+	if (access_media(r, &e) < 0)
+		reply_err(r, &e);
+	else
+		v.route->handle(&v);
 }
 
 int
@@ -42,9 +53,8 @@ front_new(const struct front_spec *spec, struct front **ret, struct err *e)
 	f->gw = spec->gw;
 	list_init(&f->feeds);
 	list_init(&f->lines);
-	int code =
-	    http_server_new(f->gw->loop, &(struct http_server_spec){.handle = handle, .arg = f},
-			    &f->server, e);
+	struct http_server_spec doors = {.head = admit, .handle = handle, .arg = f};
+	int code = http_server_new(f->gw->loop, &doors, &f->server, e);
 	if (code < 0) {
 		free(f);
 		return code;

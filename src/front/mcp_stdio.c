@@ -95,26 +95,22 @@ closed(void *arg)
 	free(l);
 }
 
-static int
-line_open(const struct visit *v, struct str workspace, struct str client, struct err *e)
+static void
+line_open(const struct visit *v, struct session *s)
 {
 	struct line *l = calloc(1, sizeof(*l));
 	struct wire_spec spec = {.input = input, .closed = closed, .arg = l};
-	struct session *s;
 
-	if (!l)
-		return err_plain(e, E_NOMEM);
-	int code = session_begin(v->front, workspace, (struct str){NULL, 0}, client, &s, e);
-	if (code < 0) {
-		free(l);
-		return code;
+	if (!l) {
+		session_end(s);
+		reply_code(v->http, E_NOMEM);
+		return;
 	}
 	s->attached = true;
 	mcp_init(&l->mcp, v->front->gw, s, line_send);
 	buf_init(&l->pending, LIMIT_LINE_BYTES);
 	list_push(&v->front->lines, &l->node);
 	l->wire = http_upgrade(v->http, PROTOCOL, &spec);
-	return 0;
 }
 
 void
@@ -132,7 +128,8 @@ route_mcp_attach(const struct visit *v)
 		code = err_set(&e, E_BAD_REQUEST, "workspace: is required");
 	else {
 		bool named = http_query(v->http, "client", &client) && client.len;
-		code = line_open(v, buf_str(&workspace), named ? buf_str(&client) : S("mcp"), &e);
+		code = session_begin(v, buf_str(&workspace), (struct str){NULL, 0},
+				     named ? buf_str(&client) : S("mcp"), line_open, &e);
 	}
 	if (code < 0)
 		reply_err(v->http, &e);

@@ -63,21 +63,106 @@ visit_known_session(const struct visit *v, void (*next)(const struct visit *v))
 		ask_session(&waiting, go_on_if_kept);
 }
 
-int
-session_begin(struct front *f, struct str workspace, struct str kind, struct str client,
-	      struct session **ret, struct err *e)
-{
+/* A session to be: its workspace is opened on a worker, a slow disk holds up nobody else. */
+struct opening {
+	struct visit visit; /* http is NULL once the peer is gone */
+	session_begun_fn begun;
+	enum session_kind kind;
+	char client[sizeof(((struct session *)0)->client)];
 	char path[LIMIT_PATH];
-	struct session_spec spec = {.workspace = path, .shut = f->gw->shut, .client = client};
-	int code = path_absolute(workspace, path, e);
+	const char *const *shut;
+	struct workspace *workspace;
+	struct err err;
+	struct work work;
+};
+
+static void
+opening_gone(struct http_request *r)
+{
+	struct opening *o = r->user;
+
+	o->visit.http = NULL;
+}
+
+static void
+opening_work(void *arg)
+{
+	struct opening *o = arg;
+
+	workspace_open(o->path, o->shut, &o->workspace, &o->err);
+}
+
+static int
+opening_finish(struct opening *o, struct session **ret)
+{
+	struct session_spec spec = {.workspace = o->workspace,
+				    .kind = o->kind,
+				    .client = str_of(o->client)};
+	struct gateway *gw = o->visit.front->gw;
+
+	if (o->err.code < 0)
+		return o->err.code;
+	if (gw->stopping)
+		return err_plain(&o->err, E_STOPPING);
+	return session_open(gw->sessions, &spec, ret, &o->err);
+}
+
+/* The front itself may be gone by now if the peer is: it is not touched then. */
+static void
+opening_done(void *arg)
+{
+	struct opening *o = arg;
+	struct session *s;
+
+	if (o->visit.http) {
+		o->visit.http->gone = NULL;
+		if (opening_finish(o, &s) < 0)
+			reply_err(o->visit.http, &o->err);
+		else
+			o->begun(&o->visit, s);
+	}
+	workspace_unref(o->workspace);
+	free(o);
+}
+
+static int
+opening_fill(struct opening *o, struct str workspace, struct str kind, struct str client,
+	     struct err *e)
+{
+	int code = path_absolute(workspace, o->path, e);
 
 	if (code < 0)
 		return code;
-	if (kind.ptr && !session_kind_parse(kind, &spec.kind))
+	if (kind.ptr && !session_kind_parse(kind, &o->kind))
 		return err_set(e, E_BAD_REQUEST, "kind: must be main or worker");
-	if (f->gw->stopping)
-		return err_plain(e, E_STOPPING);
-	return session_open(f->gw->sessions, &spec, ret, e);
+	client = str_utf8_upto(client, sizeof(o->client) - 1);
+	if (client.len)
+		memcpy(o->client, client.ptr, client.len);
+	return 0;
+}
+
+int
+session_begin(const struct visit *v, struct str workspace, struct str kind, struct str client,
+	      session_begun_fn begun, struct err *e)
+{
+	struct opening *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return err_plain(e, E_NOMEM);
+	o->visit = *v;
+	o->begun = begun;
+	o->shut = v->front->gw->shut;
+	int code = opening_fill(o, workspace, kind, client, e);
+	if (code == 0 &&
+	    work_start(v->front->gw->loop, &o->work, opening_work, opening_done, o) < 0)
+		code = err_plain(e, E_SYSTEM);
+	if (code < 0) {
+		free(o);
+		return code;
+	}
+	v->http->user = o;
+	v->http->gone = opening_gone;
+	return 0;
 }
 
 struct session_order {
@@ -89,12 +174,17 @@ static const struct json_field session_fields[] = {
     FIELD(struct session_order, client, WANT_STR),
 };
 
+static void
+reply_created(const struct visit *v, struct session *s)
+{
+	reply_session(v, 201, s);
+}
+
 void
 route_session_create(const struct visit *v)
 {
 	struct session_order order = {.client = S("rest")};
 	struct json_doc *doc = NULL;
-	struct session *s = NULL;
 	struct err e;
 
 	int code = body_parse(v->http, &doc, &e);
@@ -102,10 +192,9 @@ route_session_create(const struct visit *v)
 		code = json_fields(json_root(doc), session_fields, ARRAY_LEN(session_fields), "",
 				   &order, &e);
 	if (code == 0)
-		code = session_begin(v->front, order.workspace, order.kind, order.client, &s, &e);
-	if (code == 0)
-		reply_session(v, 201, s);
-	else
+		code =
+		    session_begin(v, order.workspace, order.kind, order.client, reply_created, &e);
+	if (code < 0)
 		reply_err(v->http, &e);
 	json_doc_unref(doc);
 }

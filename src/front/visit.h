@@ -1,8 +1,9 @@
 /*
  * visit.h - one request on its way through the front; for src/front alone.
  *
- *   handle (front.c) --> access.c: Host, Origin --> route.c: which row of tbl/routes.def
- *          --> access.c: token, descent, media type --> route_* (rest_*.c, feed.c, mcp_stdio.c)
+ *   admit (front.c) --> access.c: Host, Origin --> route.c: which row of tbl/routes.def
+ *          --> access.c: token, descent; only then the body is read
+ *   handle (front.c) --> access.c: media type --> route_* (rest_*.c, feed.c, mcp_stdio.c)
  *
  * A handler answers at once, or keeps a copy of the visit and answers later; then it sets
  * http->gone, because the peer may go away first.
@@ -63,7 +64,7 @@ int access_route(const struct visit *v, struct err *e);
 int access_media(const struct http_request *r, struct err *e);
 /* Is `authority` ("localhost:8421") a name of ours on that port? */
 bool access_names_us(const struct front *f, struct str authority, uint16_t port);
-/* The peer is a process inside a tool call. */
+/* The peer is a process inside a tool call, or cannot be told from one. */
 bool access_from_tool(const struct http_request *r);
 
 /* reply.c. The body is taken over; one that did not fit becomes an error. */
@@ -108,8 +109,11 @@ void wanted_done(struct wanted *w);
 struct session *visit_session(const struct visit *v);
 /* Goes on with `next` if the session exists or has existed, at once or later. */
 void visit_known_session(const struct visit *v, void (*next)(const struct visit *v));
-int session_begin(struct front *f, struct str workspace, struct str kind, struct str client,
-		  struct session **ret, struct err *e);
+/* Opens the workspace and then a session for it, later. `begun` then answers; it is not called when
+ * the peer is gone or has got an error. Fails at once for what is wrong with the order itself. */
+typedef void (*session_begun_fn)(const struct visit *v, struct session *s);
+int session_begin(const struct visit *v, struct str workspace, struct str kind, struct str client,
+		  session_begun_fn begun, struct err *e);
 
 /* feed.c */
 void feed_open(const struct visit *v, struct str session);

@@ -301,6 +301,7 @@ child_over(struct child *c)
 	for (int i = 0; i < WATCHES; i++)
 		watch_close(&c->watches[i]);
 	c->spec.over(c, &c->how, c->spec.arg);
+	loop__ends(c->loop);
 	child_unref(c);
 }
 
@@ -484,6 +485,18 @@ child_kill(struct child *c)
 	c->killing = true;
 }
 
+void
+children_kill(struct loop *l)
+{
+	pthread_mutex_lock(&living_lock);
+	LIST_EACH (living_list(), n) {
+		struct child *c = CONTAINER_OF(n, struct child, node);
+		if (c->loop == l)
+			child_kill(c);
+	}
+	pthread_mutex_unlock(&living_lock);
+}
+
 /* The start */
 
 static struct child *
@@ -550,6 +563,7 @@ child_start(struct loop *l, const struct child_spec *spec, struct child **ret, s
 		child_abandon(c);
 		return err_errno(e, E_SYSTEM, -watched, "watch a child");
 	}
+	loop__begins(l);
 	uv_poll_start(&c->watches[MINDER].poll, UV_READABLE, minder_gone);
 	streams_poll(c);
 	*ret = c;

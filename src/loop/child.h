@@ -54,8 +54,9 @@ int child_start(struct loop *l, const struct child_spec *spec, struct child **re
 int child_write(struct child *c, struct str bytes);
 void child_close_stdin(struct child *c); /* after what is queued */
 
-void child_end(struct child *c);  /* start the kill ladder; idempotent */
-void child_kill(struct child *c); /* SIGKILL to everything now */
+void child_end(struct child *c);    /* start the kill ladder; idempotent */
+void child_kill(struct child *c);   /* SIGKILL to everything now */
+void children_kill(struct loop *l); /* the same for every child on this loop */
 
 /* Stop reading both streams while the consumer is full, and go on. A paused child whose
  * streams are not at their end is not over, though it may be dead. */

@@ -11,6 +11,8 @@ struct loop {
 	uv_timer_t alarm; /* set to the first of the heap */
 	uv_idle_t idle;   /* runs while something is put off */
 	uv_async_t stop;
+	size_t busy; /* begun, not ended */
+	bool draining;
 
 	struct timer **heap; /* the least first; a timer knows its place */
 	size_t timers;
@@ -241,6 +243,29 @@ loop_free(struct loop *l)
 	free(l);
 }
 
+void
+loop__begins(struct loop *l)
+{
+	l->busy++;
+}
+
+void
+loop__ends(struct loop *l)
+{
+	CHECK(l->busy > 0);
+	if (--l->busy == 0 && l->draining)
+		uv_stop(&l->uv);
+}
+
+void
+loop_drain(struct loop *l)
+{
+	l->draining = true;
+	while (l->busy > 0)
+		loop_run(l);
+	l->draining = false;
+}
+
 uv_loop_t *
 loop_uv(struct loop *l)
 {
@@ -293,9 +318,11 @@ static void
 work_back(uv_work_t *request, int status)
 {
 	struct work *w = CONTAINER_OF(request, struct work, request);
+	struct loop *l = CONTAINER_OF(request->loop, struct loop, uv);
 
-	(void)status; /* never cancelled: nobody has uv_cancel */
-	w->done(w->arg);
+	(void)status;    /* never cancelled: nobody has uv_cancel */
+	w->done(w->arg); /* may free w */
+	loop__ends(l);
 }
 
 int
@@ -304,7 +331,10 @@ work_start(struct loop *l, struct work *w, void (*work)(void *), void (*done)(vo
 	w->work = work;
 	w->done = done;
 	w->arg = arg;
-	return uv_queue_work(&l->uv, &w->request, work_there, work_back) < 0 ? E_SYSTEM : 0;
+	if (uv_queue_work(&l->uv, &w->request, work_there, work_back) < 0)
+		return E_SYSTEM;
+	loop__begins(l);
+	return 0;
 }
 
 /* Messages from other threads */

@@ -21,6 +21,11 @@ int loop_new(struct loop **ret, struct err *e);
 /* Everything started on it must be over; runs close callbacks until nothing is left. */
 void loop_free(struct loop *l);
 
+/* Until all work and all children that were left behind on it are over, however long. */
+void loop_drain(struct loop *l);
+void loop__begins(struct loop *l); /* for src/loop: one that is waited for... */
+void loop__ends(struct loop *l);   /* ...and its end */
+
 uv_loop_t *loop_uv(struct loop *l); /* for src/loop and src/net */
 /* Until loop_stop. This thread takes no SIGPIPE meanwhile: a peer that is gone is an error
  * of the write, and the host's own handling of the signal stays as it is. */

@@ -37,6 +37,7 @@ struct http_request {
 	size_t header_count;
 	bool local;                           /* came over a Unix socket or an adopted descriptor */
 	int peer_pid;                         /* of a Unix socket's peer, 0 when unknown */
+	uint64_t peer_start;                  /* its start (minder/proc.h): a pid is used again */
 	uint16_t peer_port;                   /* of a TCP peer */
 	bool same_host;                       /* a TCP peer on this machine */
 	uint16_t port;                        /* local TCP port, 0 for others */
@@ -47,7 +48,7 @@ struct http_request {
 /* Zero means the figure of limits.h. */
 struct http_limits {
 	size_t body_bytes;
-	size_t connections;
+	size_t connections; /* over TCP; others have LIMIT_HTTP_LOCAL more */
 	unsigned header_ms;
 	unsigned body_ms;
 	unsigned idle_ms;
@@ -55,6 +56,12 @@ struct http_limits {
 };
 
 struct http_server_spec {
+	/*
+	 * Called before the body is read; NULL lets everybody in. False: it has refused, by
+	 * http_reply, and the connection ends without the body. What it leaves in r->user is there
+	 * for `handle`, and nobody is told if that is never called.
+	 */
+	bool (*head)(struct http_request *r, void *arg);
 	void (*handle)(struct http_request *r, void *arg);
 	void *arg;
 	struct http_limits limits;

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "minder/proc.h"
+
 #define BODY_KEPT (64 * KIB) /* memory an idle connection may hold on to */
 
 /* Reading */
@@ -21,8 +23,8 @@ conn_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
 
 static void conn_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *b);
 
-static void
-conn_listen(struct conn *c)
+void
+conn__listen(struct conn *c)
 {
 	if (c->reading || c->eof || c->state == CONN_CLOSED || c->pending.len >= LIMIT_HTTP_PENDING)
 		return;
@@ -33,8 +35,8 @@ conn_listen(struct conn *c)
 }
 
 /* Not its turn yet. The peer is still listened to: its going away should be noticed. */
-static void
-conn_hold(struct conn *c, struct str bytes)
+void
+conn__hold(struct conn *c, struct str bytes)
 {
 	buf_add(&c->pending, bytes);
 	if (buf_failed(&c->pending)) {
@@ -50,6 +52,20 @@ conn_drop(struct conn *c, struct str bytes)
 {
 	(void)c;
 	(void)bytes;
+}
+
+bool
+conn__admit(struct conn *c)
+{
+	struct http_server *s = c->server;
+
+	if (!s->spec.head)
+		return true;
+	c->owner = OWNER_HANDLER;
+	bool admitted = s->spec.head(&c->request, s->spec.arg);
+	CHECK(admitted == (c->owner == OWNER_HANDLER)); /* refused is answered */
+	c->owner = OWNER_NONE;
+	return admitted;
 }
 
 static void
@@ -83,9 +99,12 @@ conn_feed(struct conn *c, struct str bytes)
 	size_t used = 0;
 
 	switch (parse__feed(c, bytes, &used)) {
-	case PARSED_BAD: reply__refuse(c, c->refusal); break;
+	case PARSED_BAD:
+		if (c->refusal)
+			reply__refuse(c, c->refusal);
+		break;
 	case PARSED_WHOLE:
-		conn_hold(c, str_from(bytes, used));
+		conn__hold(c, str_from(bytes, used));
 		if (c->state != CONN_CLOSED)
 			conn_dispatch(c);
 		break;
@@ -104,7 +123,7 @@ static void
 conn_begin(struct conn *c, struct str bytes)
 {
 	if (c->pending.len) { /* older bytes wait for their turn */
-		conn_hold(c, bytes);
+		conn__hold(c, bytes);
 		return;
 	}
 	c->state = CONN_HEAD;
@@ -139,7 +158,7 @@ conn_resume(struct conn *c)
 	}
 	if (c->eof && c->state <= CONN_BODY && !c->pending.len)
 		conn__close(c);
-	conn_listen(c);
+	conn__listen(c);
 }
 
 /* Deadlines */
@@ -175,9 +194,9 @@ static const struct conn_rule {
     [CONN_IDLE] = {conn_begin, conn_last, conn__close, conn_resume, NULL},
     [CONN_HEAD] = {conn_feed, conn__close, conn_slow, NULL, NULL},
     [CONN_BODY] = {conn_feed, conn__close, conn_slow, NULL, NULL},
-    [CONN_CALL] = {conn_hold, conn__close, NULL, NULL, NULL},
-    [CONN_REPLY] = {conn_hold, conn_last, conn_stalled, NULL, conn__answered},
-    [CONN_STREAM] = {conn_hold, conn__close, conn_stalled, stream__turn, stream__sent},
+    [CONN_CALL] = {conn__hold, conn__close, NULL, NULL, NULL},
+    [CONN_REPLY] = {conn__hold, conn_last, conn_stalled, NULL, conn__answered},
+    [CONN_STREAM] = {conn__hold, conn__close, conn_stalled, stream__turn, stream__sent},
     [CONN_WIRE] = {wire__input, wire__eof, conn_stalled, wire__turn, wire__turn},
     [CONN_LINGER] = {conn_drop, conn__close, conn__close, NULL, NULL},
 };
@@ -327,7 +346,7 @@ conn_linger(struct conn *c)
 	c->state = CONN_LINGER;
 	buf_done(&c->pending);
 	conn__deadline(c, LIMIT_HTTP_LINGER_MS);
-	conn_listen(c);
+	conn__listen(c);
 }
 
 void
@@ -340,7 +359,7 @@ conn__answered(struct conn *c)
 	}
 	c->state = CONN_IDLE;
 	conn__deadline(c, c->server->spec.limits.idle_ms);
-	conn_listen(c);
+	conn__listen(c);
 	conn__soon(c);
 }
 
@@ -375,6 +394,7 @@ conn_closed(uv_handle_t *h)
 
 	conn_tell_owner(c);
 	list_remove(&c->node);
+	s->tcp_count -= !c->request.local;
 	buf_done(&c->head);
 	buf_done(&c->body);
 	buf_done(&c->pending);
@@ -417,13 +437,17 @@ conn_open(struct conn *c, int fd, bool local_domain)
 	return r;
 }
 
-static int
-peer_pid(int fd)
+static void
+note_unix_peer(int fd, struct http_request *r)
 {
 	struct ucred cred;
+	struct proc p;
 	socklen_t len = sizeof(cred);
 
-	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0 ? cred.pid : 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || !proc_read(cred.pid, &p))
+		return;
+	r->peer_pid = p.pid;
+	r->peer_start = p.start;
 }
 
 /* A peer with a loopback address, or with the one it reached us at, is on this machine. */
@@ -485,10 +509,11 @@ conn__start(struct http_server *s, int fd, bool local, uint16_t port, struct err
 	c->request.local = local;
 	c->request.port = port;
 	if (local_domain)
-		c->request.peer_pid = peer_pid(fd);
+		note_unix_peer(fd, &c->request);
 	else
 		note_tcp_peer(fd, &c->request);
 	list_push(&s->conns, &c->node);
+	s->tcp_count += !local;
 	int r = conn_open(c, fd, local_domain);
 	if (r < 0) {
 		close(fd);
@@ -496,6 +521,6 @@ conn__start(struct http_server *s, int fd, bool local, uint16_t port, struct err
 		return err_errno(e, E_SYSTEM, -r, "open connection");
 	}
 	conn__deadline(c, s->spec.limits.idle_ms);
-	conn_listen(c);
+	conn__listen(c);
 	return 0;
 }

@@ -3,7 +3,8 @@
  *
  *            bytes                 headers            body, or none
  *   IDLE ------------> HEAD ------------------> BODY ---------------> CALL
- *     ^                  `--- malformed, too much, too late ---.        | handler
+ *     ^                  `-- malformed, too much, too late, ---.        | handler
+ *     |                      refused by spec.head              |        |
  *     |                                                        v        v answers
  *     '---------------- keep-alive ------------------------- REPLY, STREAM, WIRE
  *                                                              |
@@ -88,7 +89,7 @@ struct conn {
 	bool version_seen;
 	const char *piece; /* being parsed */
 	char before[3];    /* the last bytes of the pieces before it */
-	int refusal;       /* the status a callback of the parser decided on */
+	int refusal;       /* the status a callback of the parser decided on; 0: it is answered */
 	struct http_header headers[LIMIT_HTTP_HEADERS];
 	struct http_request request;
 	struct buf pending; /* what came behind it */
@@ -109,6 +110,7 @@ struct http_server {
 	struct loop *loop;
 	struct http_server_spec spec;
 	struct list conns;
+	size_t tcp_count; /* of conns */
 	struct list listeners;
 	int reserve_fd; /* given up for a moment when there are no more descriptors */
 	bool stopping;
@@ -122,6 +124,9 @@ struct http_server {
 /* http_conn.c */
 int conn__start(struct http_server *s, int fd, bool local, uint16_t port, struct err *e);
 void conn__close(struct conn *c);
+void conn__listen(struct conn *c);                 /* go on reading, unless too much is pending */
+void conn__hold(struct conn *c, struct str bytes); /* pending: not their turn yet */
+bool conn__admit(struct conn *c);                  /* what spec.head says; false: answered */
 void conn__deadline(struct conn *c, unsigned delay_ms); /* 0: none */
 void conn__send(struct conn *c);                        /* flight[], then the state's `sent` */
 void conn__soon(struct conn *c);                        /* the state's `turn`, not now */

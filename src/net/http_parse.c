@@ -241,7 +241,7 @@ on_head_end(llhttp_t *p)
 	for (size_t i = 0; i < ARRAY_LEN(door); i++)
 		if (door[i].broken(c))
 			return refuse(c, door[i].status);
-	return HPE_OK;
+	return conn__admit(c) ? HPE_OK : refuse(c, 0);
 }
 
 static int

@@ -99,11 +99,19 @@ http_connections(const struct http_server *s)
 	return s->conns.len;
 }
 
+static bool
+server_is_full(const struct http_server *s, bool local)
+{
+	size_t max = s->spec.limits.connections;
+
+	return s->conns.len >= max + LIMIT_HTTP_LOCAL || (!local && s->tcp_count >= max);
+}
+
 int
 http_adopt(struct http_server *s, int fd, struct err *e)
 {
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
-	if (s->stopping || s->conns.len >= s->spec.limits.connections) {
+	if (s->stopping || server_is_full(s, true)) {
 		close(fd);
 		return err_plain(e, s->stopping ? E_STOPPING : E_LIMIT);
 	}
@@ -131,7 +139,7 @@ listener_take(struct listener *l, int fd)
 {
 	struct http_server *s = l->server;
 
-	if (s->conns.len >= s->spec.limits.connections)
+	if (server_is_full(s, l->local))
 		turn_away(fd);
 	else
 		conn__start(s, fd, l->local, l->port, NULL); /* its failure is the peer's alone */

@@ -180,9 +180,7 @@ void
 wire__input(struct conn *c, struct str bytes)
 {
 	if (c->pending.len) { /* came with the request; its turn is near */
-		buf_add(&c->pending, bytes);
-		if (buf_failed(&c->pending))
-			conn__close(c);
+		conn__hold(c, bytes);
 	} else if (!c->ending) {
 		c->wire.spec.input(&c->wire, bytes, c->wire.spec.arg);
 	}
@@ -202,6 +200,7 @@ wire__turn(struct conn *c)
 		struct buf early = buf_take(&c->pending);
 		wire__input(c, buf_str(&early));
 		buf_done(&early);
+		conn__listen(c); /* there may have been too much of it */
 	}
 	if (c->eof)
 		c->ending = true;

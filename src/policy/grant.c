@@ -18,6 +18,7 @@
 struct grants {
 	struct store *store; /* or NULL: nothing is kept */
 	struct list all;     /* of struct grant, oldest first */
+	bool incomplete;     /* a row did not load */
 };
 
 /* One block, texts behind. */
@@ -91,6 +92,14 @@ static const char *const wrappers[] = {
     "tclsh",   "time",   "timeout",  "trap",   "unshare", "uvx",    "watch",   "xargs",  "zsh",
 };
 
+/* Programs whose plain arguments can do harm anywhere: a person looks at each use. */
+static const char *const destroyers[] = {
+    "chgrp",    "chmod",    "chown",   "cp",     "crontab", "curl",  "dd",    "halt",
+    "install",  "kill",     "killall", "ln",     "mkfs",    "mount", "mv",    "pkill",
+    "poweroff", "reboot",   "rm",      "rmdir",  "rsync",   "scp",   "shred", "shutdown",
+    "tee",      "truncate", "umount",  "unlink", "wget",
+};
+
 static bool
 word_in(struct str word, const char *const *table, size_t count)
 {
@@ -98,6 +107,14 @@ word_in(struct str word, const char *const *table, size_t count)
 		if (str_is(word, table[i]))
 			return true;
 	return false;
+}
+
+/* No beginning with this program may be remembered. */
+static bool
+is_unsafe(struct str program)
+{
+	return word_in(program, wrappers, ARRAY_LEN(wrappers)) ||
+	       word_in(program, destroyers, ARRAY_LEN(destroyers));
 }
 
 /* "/usr/bin/env" is env, "python3.11" is python. */
@@ -159,7 +176,7 @@ grant_prefix(struct str command, struct str *ret)
 	if (!command_plain(command) || !word_next(&rest, &first))
 		return false;
 	struct str program = program_name(first);
-	if (program.len == 0 || word_in(program, wrappers, ARRAY_LEN(wrappers)))
+	if (program.len == 0 || is_unsafe(program))
 		return false;
 	struct str last = first;
 	if (word_in(program, with_subcommands, ARRAY_LEN(with_subcommands))) {
@@ -191,10 +208,9 @@ prefix_choose(struct str command, struct str wanted, struct str *ret, struct err
 	if (!command_plain(command) || !command_begins(command, wanted))
 		return err_set(e, E_VALIDATION,
 			       "the command must begin with the prefix and go on with plain words");
-	if (!word_next(&rest, &second) &&
-	    word_in(program_name(first), wrappers, ARRAY_LEN(wrappers)))
+	if (!word_next(&rest, &second) && is_unsafe(program_name(first)))
 		return err_set(e, E_VALIDATION,
-			       "'%.*s' runs other programs: the prefix must say which",
+			       "'%.*s' alone is not safe to remember: the prefix must say more",
 			       STR_ARG(str_upto(first, 64)));
 	*ret = str_trim(wanted);
 	return 0;
@@ -264,8 +280,10 @@ grant_load(const struct store_grant *row, void *arg)
 
 	snprintf(from.id.text, sizeof(from.id.text), "%.*s", STR_ARG(row->id));
 	struct grant *g = all->all.len < LIMIT_GRANTS ? grant_new(&from) : NULL;
-	if (g) /* one that is not loaded only means that a person is asked */
+	if (g)
 		list_push(&all->all, &g->node);
+	else
+		all->incomplete = true;
 }
 
 int
@@ -276,7 +294,10 @@ grants_new(struct store *store, struct grants **ret, struct err *e)
 		return err_plain(e, E_NOMEM);
 	all->store = store;
 	list_init(&all->all);
+	all->incomplete = false;
 	int code = store ? store_load_grants(store, grant_load, all, e) : 0;
+	if (code == 0 && all->incomplete) /* a refusal that is forgotten would be a yes */
+		code = err_set(e, E_LIMIT, "the remembered answers cannot all be loaded");
 	if (code < 0)
 		grants_free(all);
 	else

@@ -299,6 +299,12 @@ others_resolve(struct questions *qs, struct str by, enum grant_scope scope)
 	}
 }
 
+void
+questions_recheck(struct questions *qs, struct str by)
+{
+	others_resolve(qs, by, SCOPE_SESSION);
+}
+
 int
 question_answer(struct questions *qs, struct str id, const struct answer *a,
 		enum question_state *ret_state, struct err *e)
@@ -398,6 +404,7 @@ question_write(struct jw *w, const struct question *q)
 	jw_member(w, "command", t->command);
 	jw_member(w, "prefix", t->prefix);
 	jw_member(w, "diff", t->diff);
+	jw_member_bool(w, "diff_cut", t->diff_cut);
 	raw_member(w, "input", t->input);
 	jw_member(w, "input_hash", t->input_hash);
 	jw_member(w, "rule", t->rule);

@@ -28,6 +28,7 @@ struct question_text {
 	struct str command;       /* the whole command, or {NULL,0} */
 	struct str prefix;        /* that could be remembered, or {NULL,0} */
 	struct str diff;          /* unified, or {NULL,0} */
+	bool diff_cut;            /* it does not show all: only the input does */
 	struct str input;         /* JSON: the arguments as they will run */
 	struct str input_hash;    /* what the answer is bound to */
 	struct str rule;          /* that made us ask */
@@ -63,6 +64,9 @@ struct answer {
  */
 int question_answer(struct questions *qs, struct str id, const struct answer *a,
 		    enum question_state *ret_state, struct err *e);
+
+/* Answer the open ones that a remembered answer covers by now. */
+void questions_recheck(struct questions *qs, struct str by);
 
 /* The call no longer needs it; frees it, *q becomes NULL. No-op on NULL. */
 void question_withdraw(struct questions *qs, struct question **q);

@@ -111,6 +111,16 @@ builtins_free(struct builtins *b)
 	free(b);
 }
 
+static void
+builtin_forget(void *data)
+{
+	struct builtin *one = data;
+
+	if (one->ops->forget)
+		one->ops->forget(one->arg);
+	free(one);
+}
+
 int
 builtin_register(struct builtins *b, struct catalog *c, struct str card,
 		 const struct builtin_ops *ops, void *arg, struct err *e)
@@ -118,17 +128,22 @@ builtin_register(struct builtins *b, struct catalog *c, struct str card,
 	struct tool *t = NULL;
 
 	CHECK(ops->make && ops->free && !ops->run == !!ops->start);
-	int rc = tool_new(card, &t, e);
-	if (rc < 0)
-		return rc;
 	struct builtin *one = malloc(sizeof(*one));
-	if (one) {
-		*one = (struct builtin){ops, arg};
-		t->provider = &b->provider;
-		t->provider_data = one;
-		t->provider_free = free;
+	if (!one) {
+		if (ops->forget)
+			ops->forget(arg);
+		return err_plain(e, E_NOMEM);
 	}
-	rc = one ? catalog_add(c, t, e) : err_plain(e, E_NOMEM);
+	*one = (struct builtin){ops, arg};
+	int rc = tool_new(card, &t, e);
+	if (rc < 0) {
+		builtin_forget(one);
+		return rc;
+	}
+	t->provider = &b->provider;
+	t->provider_data = one;
+	t->provider_free = builtin_forget;
+	rc = catalog_add(c, t, e);
 	tool_unref(t); /* the catalog has its own reference */
 	return rc;
 }

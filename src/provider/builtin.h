@@ -22,6 +22,7 @@ struct builtin_ops {
 	int (*run)(void *instance, struct job *j);
 	void (*start)(void *instance, struct job *j);
 	void (*cancel)(void *instance, struct job *j); /* may be NULL: j->cancelled is enough */
+	void (*forget)(void *arg); /* the last user of the tool is gone; may be NULL */
 	/* On a worker, without an instance; may be NULL: nothing to show but the arguments. */
 	int (*preview)(struct job *j);
 };
@@ -30,8 +31,9 @@ struct builtins; /* the provider */
 struct builtins *builtins_new(struct loop *l);
 void builtins_free(struct builtins *b); /* no job may be running */
 
-/* Reads the card, checks it, adds it to the catalog. ops and arg must stay until the last job of
- * the tool is over. E_VALIDATION, E_EXISTS, E_LIMIT, E_NOMEM. */
+/* Reads the card, checks it, adds it to the catalog. arg belongs to the tool, also on failure. ops
+ * and arg must stay until the last job of the tool is over. E_VALIDATION, E_EXISTS, E_LIMIT,
+ * E_NOMEM. */
 int builtin_register(struct builtins *b, struct catalog *c, struct str card,
 		     const struct builtin_ops *ops, void *arg, struct err *e);
 /* Running jobs end in peace. E_NOT_FOUND: also for a tool of another provider. */

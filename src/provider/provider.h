@@ -46,6 +46,7 @@ struct output {
 	struct buf command;  /* that was executed, or would be; empty for none */
 	struct buf metadata; /* JSON members, comma-separated; may be empty */
 	struct buf diff;     /* of a preview */
+	bool diff_cut;       /* and it does not show all */
 	struct err err;      /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 

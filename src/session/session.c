@@ -37,6 +37,7 @@ sessions_new(struct bus *bus, struct store *store)
 	map_init(&s->by_id, LIMIT_SESSIONS);
 	s->bus = bus;
 	s->store = store;
+	list_init(&s->ended);
 	return s;
 }
 
@@ -88,10 +89,7 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 
 	if (!s)
 		return err_plain(e, E_NOMEM);
-	if ((code = workspace_open(spec->workspace, spec->shut, &s->workspace, e)) < 0) {
-		free(s);
-		return code;
-	}
+	s->workspace = workspace_ref(spec->workspace);
 	s->id = id_new("sess_");
 	s->sessions = set;
 	s->kind = spec->kind;

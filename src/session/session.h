@@ -44,18 +44,19 @@ struct sessions {
 	struct map by_id;
 	struct bus *bus;
 	struct store *store; /* or NULL: nothing is kept */
+	struct list ended;   /* struct turn: of all sessions, in the order of their ends */
+	size_t turn_bytes;   /* of all turns, open ones too */
 };
 
 struct sessions *sessions_new(struct bus *bus, struct store *store);
 void sessions_free(struct sessions *s); /* ends all; nobody may hold one */
 
 struct session_spec {
-	const char *workspace;   /* a directory */
-	const char *const *shut; /* see workspace_open */
+	struct workspace *workspace; /* open already (that can block); a reference is taken */
 	enum session_kind kind;
 	struct str client;
 };
-/* E_NO_WORKSPACE, E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
+/* E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
 int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret,
 		 struct err *e);
 struct session *session_find(const struct sessions *s, struct str id); /* NULL = none, or ended */

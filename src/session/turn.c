@@ -2,6 +2,7 @@
 
 #include "session/turn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -16,10 +17,14 @@ turn_state_name(enum turn_state s)
 	return state_names[s];
 }
 
+/* Memory */
+
 static void
 turn_free(struct turn *t)
 {
+	t->session->sessions->turn_bytes -= t->bytes;
 	list_remove(&t->node);
+	list_remove(&t->ended_node);
 	for (size_t i = 0; i < t->count; i++) {
 		free(t->results[i].tool_use_id);
 		free(t->results[i].tool);
@@ -29,6 +34,45 @@ turn_free(struct turn *t)
 	free(t->results);
 	free(t);
 }
+
+static bool
+has_room(struct sessions *all, size_t bytes)
+{
+	for (struct node *n;
+	     all->turn_bytes + bytes > LIMIT_TURNS_TOTAL && (n = list_first(&all->ended));)
+		turn_free(CONTAINER_OF(n, struct turn, ended_node));
+	return all->turn_bytes + bytes <= LIMIT_TURNS_TOTAL;
+}
+
+static void
+turn_grow(struct turn *t, size_t bytes)
+{
+	t->bytes += bytes;
+	t->session->sessions->turn_bytes += bytes;
+}
+
+/* What it takes before it has a result; how many can be open is limited elsewhere. */
+static size_t
+bare_bytes(const struct turn *t)
+{
+	size_t bytes = sizeof(*t) + t->count * sizeof(*t->results);
+
+	for (size_t i = 0; i < t->count; i++)
+		bytes += strlen(t->results[i].tool_use_id) + strlen(t->results[i].tool);
+	return bytes;
+}
+
+static bool
+turn_hold(struct turn *t, struct buf *b)
+{
+	buf_trim(b);
+	if (t->bytes + b->cap > LIMIT_TURN_BYTES || !has_room(t->session->sessions, b->cap))
+		return false;
+	turn_grow(t, b->cap);
+	return true;
+}
+
+/* Life */
 
 int
 turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended, struct turn **ret,
@@ -79,6 +123,8 @@ turn_begin(struct turn *t)
 	struct bus *bus = t->session->sessions->bus;
 
 	list_push(&t->session->turns, &t->node);
+	turn_grow(t, bare_bytes(t));
+	(void)has_room(t->session->sessions, 0); /* the oldest go */
 	t->session->turn_count++;
 	t->session->used_ms = clock_mono_ms();
 	t->started_us = clock_wall_us();
@@ -135,7 +181,29 @@ turn_end(struct turn *t)
 	/* Kept by the order of ending: a long turn is not forgotten the moment it is over. */
 	list_remove(&t->node);
 	list_push(&t->session->turns, &t->node);
+	list_push(&t->session->sessions->ended, &t->ended_node);
 	turns_forget(t->session, LIMIT_TURNS_KEPT);
+}
+
+/* The call is over and cannot be taken back; only what it said is lost. */
+static void
+result_lost(struct turn_result *r, size_t bytes)
+{
+	struct jw w = jw(&r->content);
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "the call %s, but its result of %zu bytes is lost: there is no room for it "
+		 "beside the other results",
+		 r->is_error ? "failed" : "succeeded", bytes);
+	buf_done(&r->modified);
+	buf_done(&r->content);
+	jw_object(&w);
+	jw_member_z(&w, "type", "text");
+	jw_member_z(&w, "text", text);
+	jw_end(&w);
+	r->is_error = true;
+	r->error_class = err_class_name(err_row(E_LIMIT)->class);
 }
 
 void
@@ -151,6 +219,9 @@ turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class, st
 	r->content = buf_take(content);
 	r->modified = buf_take(modified);
 	r->latency_ms = latency_ms;
+	size_t bytes = r->content.len + r->modified.len;
+	if (!turn_hold(t, &r->modified) || !turn_hold(t, &r->content))
+		result_lost(r, bytes);
 	if (++t->settled == t->count)
 		turn_end(t);
 }
@@ -238,17 +309,21 @@ turn_write(struct jw *w, const struct turn *t)
 void
 turns_forget(struct session *s, size_t keep)
 {
-	size_t ended = 0;
+	size_t ended = 0, bytes = 0;
 
-	LIST_EACH (&s->turns, at)
-		ended += CONTAINER_OF(at, struct turn, node)->state != TURN_OPEN;
+	LIST_EACH (&s->turns, at) {
+		const struct turn *t = CONTAINER_OF(at, struct turn, node);
+		ended += t->state != TURN_OPEN;
+		bytes += t->state != TURN_OPEN ? t->bytes : 0;
+	}
 	LIST_EACH (&s->turns, at) {
 		struct turn *t = CONTAINER_OF(at, struct turn, node);
-		if (ended <= keep)
+		if (ended <= keep && bytes <= LIMIT_TURNS_BYTES)
 			return;
 		if (t->state == TURN_OPEN)
 			continue;
-		turn_free(t);
 		ended--;
+		bytes -= t->bytes;
+		turn_free(t);
 	}
 }

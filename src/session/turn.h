@@ -2,7 +2,9 @@
  * turn.h - the calls of one message of the agent, and their results in the order asked.
  *
  * A turn is over when every call has its result. The last LIMIT_TURNS_KEPT ended turns of a
- * session keep their results, so that a client that lost its connection can fetch them.
+ * session keep their results, so that a client that lost its connection can fetch them; fewer
+ * where they pass LIMIT_TURNS_BYTES together, or those of all sessions LIMIT_TURNS_TOTAL. The
+ * oldest are forgotten first, and none before its `done` has returned.
  */
 
 #ifndef SESSION_TURN_H
@@ -42,7 +44,9 @@ struct turn {
 	char event[ULID_LEN + 1];                /* turn.started */
 	void (*done)(struct turn *t, void *arg); /* once, when it is over; NULL when nobody waits */
 	void *arg;
-	struct node node; /* private: in the session's list */
+	struct node node;       /* private: in the session's list */
+	struct node ended_node; /* private: in the list of all sessions, once it is over */
+	size_t bytes;           /* private: that it takes in memory */
 };
 
 /* tool_use_id and tool of each result are copied by turn_expect. E_NOMEM, E_LIMIT. */
@@ -55,14 +59,15 @@ void turn_begin(struct turn *t); /* announces it */
 
 struct turn *turn_find(const struct session *s, struct str id); /* NULL = none */
 
-/* The buffers' contents move into the turn. The last one ends the turn. */
+/* The buffers' contents move into the turn. The last one ends the turn. A content that passes
+ * LIMIT_TURN_BYTES with those before it, or finds no room at all, becomes an error that says so. */
 void turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class,
 		 struct buf *content, struct buf *modified, int64_t latency_ms);
 
 void turn_write_result(struct jw *w, const struct turn *t, size_t i); /* one, in the turn's shape */
 void turn_write(struct jw *w, const struct turn *t); /* state, and results once it is over */
 
-/* Keep only the newest `keep` ended turns. */
+/* Keep only the newest `keep` ended turns, and of these no more than fit. */
 void turns_forget(struct session *s, size_t keep);
 
 #endif

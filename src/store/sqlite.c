@@ -211,10 +211,15 @@ store_delete_grant(struct store *s, struct str id)
 int
 store_prune(struct store *s, int64_t before_us)
 {
-	const struct value value = value_int(before_us);
-	int code = writer__put(&s->writer, OP_PRUNE_EVENTS, &value, 1);
+	static const enum op ops[] = {OP_PRUNE_EVENTS, OP_PRUNE_CALLS, OP_PRUNE_SESSIONS};
+	char oldest[ULID_LEN + 1];
+	int code = 0;
 
-	return code < 0 ? code : writer__put(&s->writer, OP_PRUNE_CALLS, &value, 1);
+	ulid_at(before_us, oldest);
+	const struct value value = value_z(oldest);
+	for (size_t i = 0; i < ARRAY_LEN(ops) && code == 0; i++)
+		code = writer__put(&s->writer, ops[i], &value, 1);
+	return code;
 }
 
 int

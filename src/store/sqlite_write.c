@@ -32,9 +32,11 @@ static const char *const op_sql[OP__COUNT] = {
     [OP_GRANT] = "INSERT OR REPLACE INTO grants (id, workspace, tool, prefix, allow, created_us,"
 		 " answered_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
     [OP_DROP_GRANT] = "DELETE FROM grants WHERE id = ?",
-    [OP_PRUNE_EVENTS] = "DELETE FROM events WHERE timestamp_us < ? AND audit = 0",
-    [OP_PRUNE_CALLS] = "DELETE FROM calls WHERE opened_us < ? AND session_id IN"
-		       " (SELECT id FROM sessions WHERE ended_us IS NOT NULL)",
+    /* By id, which is by time and has an index. */
+    [OP_PRUNE_EVENTS] = "DELETE FROM events WHERE id < ? AND audit = 0",
+    [OP_PRUNE_CALLS] = "DELETE FROM calls WHERE id < 'call_' || ?",
+    [OP_PRUNE_SESSIONS] = "DELETE FROM sessions WHERE id < 'sess_' || ? AND NOT EXISTS"
+			  " (SELECT 1 FROM calls WHERE calls.session_id = sessions.id)",
     [OP_BEGIN] = "BEGIN IMMEDIATE",
     [OP_COMMIT] = "COMMIT",
     [OP_ROLLBACK] = "ROLLBACK",

@@ -129,7 +129,8 @@ int store_load_grants(struct store *s, void (*each)(const struct store_grant *g,
 		      void *arg, struct err *e);
 int store_last_event_id(struct store *s, char ret[27], struct err *e); /* "" when there is none */
 
-/* Forget events older than this that are no audit events, and calls of ended sessions. Queued. */
+/* Forget events that are no audit events, calls, and sessions without calls, all older than this.
+ * Queued. */
 int store_prune(struct store *s, int64_t before_us);
 
 #endif

@@ -18,6 +18,7 @@
 
 #define CONTEXT 3
 #define NOTE_ROOM 80           /* kept free for the line that says what is not shown */
+#define PART_LEAST 512         /* a shorter part of a line is not worth showing */
 #define WORK_MAX (8 * 1000000) /* steps of the search */
 
 struct line {
@@ -320,14 +321,32 @@ struct writer {
 	size_t a_line, b_line; /* read so far */
 	size_t a_total;        /* lines of a */
 	size_t hidden;         /* lines that did not fit */
+	bool cut;              /* a line is shown in part */
 };
 
-static bool
-fits(struct writer *w, size_t len)
+/* What may still be written; after a line that is left out nothing. */
+static size_t
+room(const struct writer *w)
 {
-	if (w->hidden || w->out->len + len + NOTE_ROOM > w->out->max)
+	size_t taken = w->out->len + NOTE_ROOM;
+
+	return w->hidden || taken > w->out->max ? 0 : w->out->max - taken;
+}
+
+/* The beginning of a line that does not fit, in half of the room: those behind it count too. */
+static void
+part_write(struct writer *w, char sign, struct str line)
+{
+	size_t half = room(w) / 2;
+
+	if (half < PART_LEAST) {
 		w->hidden++;
-	return !w->hidden;
+		return;
+	}
+	struct str part = str_utf8_upto(line, half - NOTE_ROOM);
+	buf_addf(w->out, "%c%.*s\n[%zu more bytes of this line are not shown]\n", sign,
+		 STR_ARG(part), line.len - part.len);
+	w->cut = true;
 }
 
 static void
@@ -336,8 +355,10 @@ line_write(struct writer *w, char sign, struct str line)
 	static const struct str no_newline = S("\n\\ No newline at end of file\n");
 	bool whole = line.ptr[line.len - 1] == '\n';
 
-	if (!fits(w, 1 + line.len + (whole ? 0 : no_newline.len)))
+	if (1 + line.len + (whole ? 0 : no_newline.len) > room(w)) {
+		part_write(w, sign, line);
 		return;
+	}
 	buf_addc(w->out, sign);
 	buf_add(w->out, line);
 	if (!whole)
@@ -381,8 +402,10 @@ hunk_write(struct writer *w, const struct change *first, const struct change *la
 	go_on(w, first->a - lead - w->a_line, true, true, 0);
 	range_text(a, w->a_line, last->a + last->a_count + tail - w->a_line);
 	range_text(b, w->b_line, last->b + last->b_count + tail - w->b_line);
-	if (fits(w, 2 * 48 + 16))
+	if (2 * 48 + 16 <= room(w))
 		buf_addf(w->out, "@@ -%s +%s @@\n", a, b);
+	else
+		w->hidden++;
 	for (const struct change *c = first; c <= last; c++) {
 		go_on(w, c->a - w->a_line, true, true, ' ');
 		go_on(w, c->a_count, true, false, '-');
@@ -430,7 +453,7 @@ name_write(struct buf *out, const char *sign, const char *side, struct str name,
 	buf_addz(out, odd ? "\"\n" : "\n");
 }
 
-void
+bool
 diff_unified(struct buf *out, struct str name, struct str before, struct str after)
 {
 	struct str a = before.ptr ? before : S(""), b = after.ptr ? after : S("");
@@ -438,7 +461,7 @@ diff_unified(struct buf *out, struct str name, struct str before, struct str aft
 	size_t count = 1;
 
 	if (before.ptr && after.ptr && str_eq(a, b))
-		return;
+		return true;
 	size_t above = trim_front(&a, &b);
 	trim_back(&a, &b);
 	struct change whole = {above, lines_count(a), above, lines_count(b)};
@@ -448,6 +471,7 @@ diff_unified(struct buf *out, struct str name, struct str before, struct str aft
 	if (whole.a_count + whole.b_count > 0)
 		hunks_write(&w, found ? found : &whole, count);
 	free(found);
+	return !w.cut && !w.hidden;
 }
 
 struct diff_size

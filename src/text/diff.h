@@ -9,10 +9,11 @@
  * Unified, three lines of context, "--- a/NAME" and "+++ b/NAME" ("/dev/null" for an absent
  * side: before.ptr or after.ptr NULL). "\ No newline at end of file" where it is so. Equal
  * texts give nothing. Bounded: past LIMIT_DIFF_LINES of input or max work the differing middle
- * is shown as one hunk of removed and added lines; past the buffer's maximum it ends with a
- * line that says how much is not shown.
+ * is shown as one hunk of removed and added lines. Past the buffer's maximum it is cut, and says
+ * where: behind a line too long for it, of which the beginning is shown, and at the end. Answers
+ * whether it is whole.
  */
-void diff_unified(struct buf *out, struct str name, struct str before, struct str after);
+bool diff_unified(struct buf *out, struct str name, struct str before, struct str after);
 
 /* Lines added and removed, for a summary. */
 struct diff_size {

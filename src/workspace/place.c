@@ -155,6 +155,80 @@ place_find(struct workspace *ws, struct route *r, bool make_parents, struct plac
 	return workspace__fail(e, ELOOP, r);
 }
 
+/* Where the directory lies beneath the root, and the parts below it. */
+static int
+target_write(const struct workspace *ws, int dir, const char *below, struct str shown,
+	     struct buf *out, struct err *e)
+{
+	char root[LIMIT_PATH], where[LIMIT_PATH], path[2 * LIMIT_PATH];
+	const char *slash = "";
+	struct str part;
+
+	/* Both as they are called now: the root may have been moved since it was opened. */
+	if (workspace__location(ws->fd, root, sizeof(root)) < 0 ||
+	    workspace__location(dir, where, sizeof(where)) < 0)
+		return workspace__refuse(e, E_PERMISSION, "its place cannot be told", shown);
+	if (!workspace__lies_in(where, root))
+		return workspace__escapes(e, shown);
+	snprintf(path, sizeof(path), "%s/%s", where + strlen(root), below);
+	for (struct str rest = str_of(path); str_split(&rest, '/', &part);) {
+		if (part.len == 0 || str_is(part, "."))
+			continue;
+		buf_addf(out, "%s%.*s", slash, STR_ARG(part));
+		slash = "/";
+	}
+	return buf_failed(out) ? err_plain(e, E_NOMEM) : 0;
+}
+
+/* And would be made: not with "..", see parents_make. */
+static bool
+parents_missing(const struct workspace *ws, const struct route *r)
+{
+	char dir[LIMIT_PATH];
+	const char *slash = strrchr(r->rel, '/');
+
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - r->rel) : 1, slash ? r->rel : ".");
+	int fd = dir_openat(ws, dir);
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOENT && !has_dotdot(dir);
+}
+
+/* The parents are not all there: the path goes on below the deepest that is. */
+static int
+target_below(const struct workspace *ws, const struct route *r, struct buf *out, struct err *e)
+{
+	char there[LIMIT_PATH];
+
+	snprintf(there, sizeof(there), "%s", r->rel);
+	int fd = workspace__deepest(ws, there);
+	if (fd < 0)
+		return workspace__fail(e, -fd, r);
+	int rc = target_write(ws, fd, r->rel + strlen(there), r->shown, out, e);
+	close(fd);
+	return rc;
+}
+
+int
+workspace_target(struct workspace *ws, struct str path, struct buf *out, struct err *e)
+{
+	struct place p;
+	struct route r;
+	bool linked = false;
+	int rc = workspace__route(ws, path, &r, e);
+
+	if (rc < 0)
+		return rc;
+	if (parents_missing(ws, &r))
+		return target_below(ws, &r, out, e);
+	rc = place_find(ws, &r, false, &p, &linked, e);
+	if (rc < 0)
+		return rc;
+	rc = target_write(ws, p.dir, p.name, path, out, e);
+	close(p.dir);
+	return rc;
+}
+
 static int
 place_look(struct place *p, const struct route *r, bool linked, struct err *e)
 {

@@ -205,6 +205,18 @@ missing(int fd)
 }
 
 int
+workspace__deepest(const struct workspace *ws, char *rel)
+{
+	int fd = workspace__openat(ws, rel, O_PATH);
+
+	for (bool more = true; missing(fd) && more;) {
+		more = part_drop(rel);
+		fd = workspace__openat(ws, more ? rel : ".", O_PATH);
+	}
+	return fd;
+}
+
+int
 workspace__absent(const struct workspace *ws, const struct route *r, struct err *e)
 {
 	char rel[LIMIT_PATH];
@@ -213,11 +225,7 @@ workspace__absent(const struct workspace *ws, const struct route *r, struct err 
 	if (workspace__climbs_out(r->rel))
 		return workspace__escapes(e, r->shown);
 	snprintf(rel, sizeof(rel), "%s", r->rel);
-	int fd = workspace__openat(ws, rel, O_PATH);
-	for (bool more = true; missing(fd) && more;) {
-		more = part_drop(rel);
-		fd = workspace__openat(ws, more ? rel : ".", O_PATH);
-	}
+	int fd = workspace__deepest(ws, rel);
 	if (fd == -EXDEV)
 		return workspace__escapes(e, r->shown);
 	if (fd < 0)

@@ -47,6 +47,11 @@ int workspace__closed(const struct workspace *ws, int fd, const char *name, stru
 		      struct err *e);
 
 /*
+ * The deepest part of rel that is there, O_PATH, or -errno; rel is cut to it, "" for the root.
+ */
+int workspace__deepest(const struct workspace *ws, char *rel);
+
+/*
  * Nothing is there, or no directory: what is missing lies where its deepest existing parent lies. 0
  * when that is inside and open, else E_PERMISSION.
  */

@@ -168,35 +168,6 @@ workspace_check(struct workspace *ws, struct str path, struct err *e)
 	return rc;
 }
 
-int
-workspace_relative(struct workspace *ws, struct str path, struct buf *out, struct err *e)
-{
-	struct route r;
-	struct str rest, part;
-	char clean[LIMIT_PATH] = "";
-	size_t len = 0;
-	int rc = workspace__route(ws, path, &r, e);
-
-	if (rc < 0)
-		return rc;
-	if (workspace__climbs_out(r.rel))
-		return workspace__escapes(e, path);
-	for (rest = str_of(r.rel); str_split(&rest, '/', &part);) {
-		if (part.len == 0 || str_is(part, "."))
-			continue;
-		if (str_is(part, "..")) {
-			char *slash = strrchr(clean, '/');
-			len = slash ? (size_t)(slash - clean) : 0;
-			clean[len] = '\0';
-			continue;
-		}
-		len += (size_t)snprintf(clean + len, sizeof(clean) - len, "%s%.*s", len ? "/" : "",
-					STR_ARG(part));
-	}
-	buf_addz(out, len ? clean : ".");
-	return buf_failed(out) ? err_plain(e, E_NOMEM) : 0;
-}
-
 bool
 workspace_exists(struct workspace *ws, struct str path)
 {

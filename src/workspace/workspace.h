@@ -38,8 +38,11 @@ int workspace_fd(const struct workspace *ws);           /* borrowed, O_PATH-like
  */
 int workspace_check(struct workspace *ws, struct str path, struct err *e);
 
-/* The path relative to the root, "." for the root, lexically cleaned; for showing. */
-int workspace_relative(struct workspace *ws, struct str path, struct buf *out, struct err *e);
+/*
+ * Where a write to the path goes, relative to the root, all links followed; for showing. Of a
+ * file whose parents are still to be made, where they will be. Fails as the write would.
+ */
+int workspace_target(struct workspace *ws, struct str path, struct buf *out, struct err *e);
 
 /* Text must be UTF-8. All refuse what is no regular file, and more than LIMIT_FILE_READ. */
 int workspace_read(struct workspace *ws, struct str path, struct buf *out, struct err *e);

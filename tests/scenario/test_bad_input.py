@@ -353,6 +353,20 @@ def test_a_foreign_origin_is_refused(box):
     unharmed(g)
 
 
+def test_2_a_body_is_not_awaited_when_the_head_is_refused(box):
+    """Eight megabytes were kept for every peer before anybody asked who it is."""
+    g = box.serve()
+    for status, method, path, headers in (
+            (403, "POST", "/sessions", {"Host": "evil.example"}),
+            (403, "POST", "/sessions", {"Origin": "http://evil.example"}),
+            (401, "POST", "/sessions", {"Authorization": None}),
+            (404, "POST", "/nothing", {}), (405, "PUT", "/sessions", {})):
+        got, answer, _ = raw(g, head(g, method, path, Connection="keep-alive", Content_Type="application/json",
+                                     Content_Length=8 * MIB, **headers))
+        assert got == status and answer["connection"] == "close", (status, got)
+    unharmed(g)
+
+
 def test_other_methods_are_told_which_there_are(box):
     g = box.serve()
     for method, path, allow in (("PUT", "/sessions", "GET, POST"), ("PATCH", "/sessions", "GET, POST"),

@@ -108,6 +108,63 @@ def test_a_command_is_shown_whole(box):
     assert payload["side_effects"] == "execute" and payload["projected_modifications"] is None
 
 
+def test_2_a_file_that_is_no_text_hides_nothing_of_what_replaces_it(box):
+    box.write("run.sh", b"\x7fELF\xff\xfe")
+    g = box.serve()
+    s = g.session()
+    write(g, s, "run.sh", "#!/bin/sh\necho new\n")
+    question = g.question(s)
+    lines = question["diff"].splitlines()
+    assert "not text" in lines[0] and lines[-2:] == ["+#!/bin/sh", "+echo new"], lines
+    assert question["diff_cut"] is False and question["projected_modifications"] == ["run.sh"]
+
+
+def test_2_a_diff_that_is_cut_says_so(box):
+    g = box.serve()
+    s = g.session()
+    write(g, s, "long", "A" * 300000 + "\nthe end\n")
+    question = g.question(s)
+    assert question["diff_cut"] is True and len(question["diff"]) <= 256 * 1024
+    assert "+" + "A" * 100000 in question["diff"] and question["diff"].endswith("not shown]\n+the end\n")
+    assert question["input"]["content"] == "A" * 300000 + "\nthe end\n"
+
+
+def test_2_the_path_shown_is_the_one_that_is_written(box):
+    os.makedirs(os.path.join(box.workspace, "sub", "deep"))
+    os.symlink("sub/deep", os.path.join(box.workspace, "link"))
+    box.write("x", "of the root\n")
+    g = box.serve()
+    s = g.session()
+    turn = write(g, s, "link/../x")
+    question = g.question(s)
+    assert question["projected_modifications"] == ["sub/x"], question
+    assert question["diff"].startswith("--- /dev/null\n+++ b/sub/x\n"), question
+    g.answer(question, "allow")
+    g.turn(s, turn["turn_id"])
+    assert box.read("sub/x") == "new\n" and box.read("x") == "of the root\n"
+    assert g.events(s, event_types="tool.completed")[0]["payload"]["files_modified"] == ["sub/x"]
+
+
+def test_2_a_large_question_keeps_its_id_in_the_event(box):
+    """Control characters are six bytes each in JSON: the event was cut to {"truncated": true}."""
+    g = box.serve()
+    s = g.session()
+    turns = [write(g, s, content=("\x01" * 79 + "\n") * 3000), g.start(s, "shell", {"command": ": " + "é\x02" * 40000})]
+    asked = until(lambda: (lambda all: all if len(all) == 2 else None)(
+        g.events(s, event_types="tool.confirmation_requested")), "both questions are asked")
+    for event in asked:
+        payload, question = event["payload"], g.ok("GET", "/confirmations/" + event["payload"]["confirmation_request_id"])
+        assert payload["rule"] == question["rule"] and payload["expires_at"] == question["expires_at"]
+        assert payload["diff_cut"] is (payload["tool_name"] == "write_file")
+        assert payload["command_cut"] is (payload["tool_name"] == "shell")
+        for part, whole in ((payload["diff"], question["diff"]), (payload["command_summary"], question["command"])):
+            if whole is not None:
+                assert whole.startswith(part) and 16000 < len(part.encode()) <= 32 * 1024 < len(whole.encode())
+        assert g.answer(question, "deny")[0] == 200
+    for turn in turns:
+        g.turn(s, turn["turn_id"])
+
+
 def test_what_cannot_run_is_never_asked_about(box):
     box.write("a.txt", "one\n")
     g = box.serve()

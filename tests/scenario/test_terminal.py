@@ -18,14 +18,14 @@ PROMPT = re.compile(r"Allow\? \[[^]]*\] \( ?\d+:\d\d left\)")
 class Terminal:
     """`holdfast` on a terminal of its own. What it wrote is kept raw; `screen` is what a person sees."""
 
-    def __init__(self, box, *args, env=None, stdout=None):
+    def __init__(self, box, *args, env=None, stdin=None, stdout=None):
         self.raw = b""
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
         self.process = subprocess.Popen(
             [box.program, *args], cwd=box.workspace, env={**box.env, "TERM": "xterm-256color", **(env or {})},
-            stdin=slave, stdout=stdout or slave, stderr=slave, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            stdin=stdin or slave, stdout=stdout or slave, stderr=slave, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
         os.close(slave)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -234,6 +234,38 @@ def test_a_write_shows_its_diff_in_colours(box, terminal):
     assert box.read("conf.txt") == "keep\nport 8080\nkeep too\n"
     t.type("y\n")
     assert t.ended() == 0 and box.read("conf.txt") == "keep\nport 9090\nkeep too\n"
+
+
+@on_terminal
+def test_2_behind_a_cut_diff_stands_the_whole_input(box, terminal):
+    content = "".join("line %d \x9b\n" % i for i in range(30000))
+    box.write("in.json", json.dumps({"path": "a.txt", "content": content}))
+    with open(os.path.join(box.workspace, "in.json")) as file:
+        t = terminal("call", "write_file", "-", stdin=file)
+        t.asked()
+    screen = t.screen()
+    assert "more lines of this diff are not shown]" in screen and "the whole input" in screen
+    whole = '{"path":"a.txt","content":"%s"}' % content.replace("\n", "\\n").replace("\x9b", "\\u{9b}")
+    assert block(screen[screen.index("the whole input"):]).replace(" ", "") == whole.replace(" ", "")
+    t.type("n\n")
+    assert t.ended() == 1
+
+
+@on_terminal
+def test_2_json_cannot_harm_the_terminal(box, terminal):
+    box.write("a.txt", "\x9b2J\u202e\x7f naïve\n")
+    t = terminal("call", "--json", "read_file", '{"path": "a.txt"}')
+    assert t.ended() == 0
+    line = t.text().strip()
+    assert not re.search("[\x7f-\x9f\u202e]", line), line
+    assert "naïve" in line and json.loads(line)["content"][0]["text"] == "\x9b2J\u202e\x7f naïve\n"
+    box.serve()
+    box.run("call", "--yes", "shell", '{"command": "echo \x9b2J"}')
+    for shown in (terminal("events", "--json"), terminal("log", "--json")):
+        assert shown.ended() == 0
+        assert "echo \\u009b2J" in shown.text() and "\x9b" not in shown.text(), shown.text()
+    piped = box.run("call", "--json", "read_file", '{"path": "a.txt"}')
+    assert "\x9b2J" in piped.stdout
 
 
 @on_terminal

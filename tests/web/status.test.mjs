@@ -97,6 +97,18 @@ await runTests([
 		await page.getByText("Nothing to decide.").waitFor();
 	})],
 
+	["behind a diff that is cut stands the whole input", (box) => onStatusPage(box, async (page) => {
+		const content = `${"A".repeat(300000)}\nthe end\n`;
+		await start(box, await session(box), "write_file", { path: "long.txt", content });
+		const card = page.locator("article.question");
+		await card.getByText("The diff does not show all.").waitFor();
+		assert.match(await card.textContent(), /The whole input, 3000\d\d characters/);
+		const input = card.getByLabel("The arguments");
+		assert.deepEqual(JSON.parse(await input.textContent()), { path: "long.txt", content });
+		assert.equal(await input.evaluate((pre) => getComputedStyle(pre).overflowY), "auto");
+		await card.getByRole("button", { name: "Deny" }).click();
+	})],
+
 	["Deny refuses, and a command is shown in full", (box) => onStatusPage(box, async (page) => {
 		const command = `touch did-it; : ${"word ".repeat(400)}; echo the end`;
 		const turn = await start(box, await session(box), "shell", { command });

@@ -103,18 +103,29 @@ const DIFF_CLASS = { "+": "added", "-": "removed", "@": "where" };
 
 function diffBlock(diff) {
 	const pre = el("pre");
-	// The first two lines name the file; further down "--- x" is the removed line "-- x".
-	diff.replace(/\n$/, "").split("\n").forEach((text, i) => {
-		pre.append(el("span", `line ${i < 2 ? "where" : DIFF_CLASS[text[0]] ?? ""}`, text));
-	});
+	let head = true; // names the file; further down "--- x" is the removed line "-- x"
+	for (const text of diff.replace(/\n$/, "").split("\n")) {
+		head &&= text[0] !== "@";
+		pre.append(el("span", `line ${head ? "where" : DIFF_CLASS[text[0]] ?? ""}`, text));
+	}
 	return pre;
 }
 
-function whatWouldHappen(q) {
-	const pre = q.diff ? diffBlock(q.diff) : el("pre", "", q.command ?? JSON.stringify(q.input, null, 2));
+function block(pre, label) {
 	pre.tabIndex = 0; // long ones scroll, also by keyboard
-	pre.setAttribute("aria-label", q.diff ? "The change" : q.command ? "The command" : "The arguments");
+	pre.setAttribute("aria-label", label);
 	return pre;
+}
+
+// All of it: who sees a part cannot say yes to the whole. So behind a cut diff the input stands, too.
+function whatWouldHappen(q) {
+	if (q.command) return [block(el("pre", "", q.command), "The command")];
+	const text = JSON.stringify(q.input, null, 2);
+	const input = block(el("pre", "", text), "The arguments");
+	if (!q.diff) return [input];
+	const change = block(diffBlock(q.diff), "The change");
+	if (!q.diff_cut) return [change];
+	return [change, el("p", "about", `The diff does not show all. The whole input, ${text.length} characters:`), input];
 }
 
 async function answer(card, q, decision, scope) {
@@ -150,7 +161,7 @@ function questionCard(q) {
 		b.title = visible(covers);
 		buttons.append(b);
 	}
-	card.append(title, about, whatWouldHappen(q), buttons, el("p", "said"));
+	card.append(title, about, ...whatWouldHappen(q), buttons, el("p", "said"));
 	card.dataset.id = q.confirmation_request_id;
 	card.dataset.expires = Date.parse(q.expires_at);
 	return card;
@@ -212,7 +223,7 @@ const GISTS = {
 	"tool.completed": (p) => `${p.tool_name}, ${p.latency_ms} ms`,
 	"tool.failed": (p) => `${p.tool_name}: ${p.error_message}`,
 	"tool.input_invalid": (p) => `${p.tool_name}: ${p.validation_errors?.join("; ")}`,
-	"tool.confirmation_requested": (p) => `${p.tool_name}: ${p.command_summary ?? p.input_summary}`,
+	"tool.confirmation_requested": (p) => `${p.tool_name}: ${p.command_summary ?? p.input_summary}${p.command_cut ? "…" : ""}`,
 	"tool.confirmation_resolved": (p) => `${p.tool_name}: ${p.decision}${p.by ? ` by ${p.by}` : ""}`,
 	"tool.output_delta": (p) => p.text,
 	gap: (p) => `${p.missed} events were missed`,

@@ -44,30 +44,27 @@ argument_int(const struct job *j, struct str name, int64_t absent)
 	return n;
 }
 
-static struct str
-path_clean(const struct job *j, struct str path, struct buf *clean)
-{
-	/* Dots that only links make sense of cannot be cleaned: then as it was written. */
-	if (workspace_relative(j->context.workspace, path, clean, NULL) < 0)
-		return path;
-	return buf_str(clean);
-}
-
 void
 modified_add(struct job *j, struct str path)
 {
-	struct buf clean = BUF_INIT(LIMIT_PATH);
+	struct buf place = BUF_INIT(2 * LIMIT_PATH);
+	int rc = workspace_target(j->context.workspace, path, &place, NULL);
 
-	output_modified(&j->out, path_clean(j, path, &clean));
-	buf_done(&clean);
+	/* It is written, whatever happened to the path since: then as it was asked for. */
+	output_modified(&j->out, rc < 0 ? path : buf_str(&place));
+	buf_done(&place);
 }
 
-void
+int
 modified_show(struct job *j, struct str path, struct str before, struct str after)
 {
-	struct buf clean = BUF_INIT(LIMIT_PATH);
+	struct buf place = BUF_INIT(2 * LIMIT_PATH);
+	int rc = workspace_target(j->context.workspace, path, &place, &j->out.err);
 
-	diff_unified(&j->out.diff, path_clean(j, path, &clean), before, after);
-	buf_done(&clean);
-	modified_add(j, path);
+	if (rc == 0) {
+		j->out.diff_cut = !diff_unified(&j->out.diff, buf_str(&place), before, after);
+		output_modified(&j->out, buf_str(&place));
+	}
+	buf_done(&place);
+	return rc;
 }

@@ -27,7 +27,7 @@ patch_file_preview(struct job *j)
 	int rc = workspace_patched(j->context.workspace, path, argument_str(j, S("old")),
 				   argument_str(j, S("new")), &before, &after, &j->out.err);
 	if (rc == 0)
-		modified_show(j, path, buf_str(&before), buf_str(&after));
+		rc = modified_show(j, path, buf_str(&before), buf_str(&after));
 	buf_done(&before);
 	buf_done(&after);
 	return rc;

@@ -18,9 +18,12 @@ void file_work_free(void *instance);
 struct str argument_str(const struct job *j, struct str name);              /* {NULL,0} = none */
 int64_t argument_int(const struct job *j, struct str name, int64_t absent); /* absent = none */
 
-/* Add the path to the modified ones, as it lies in the workspace. */
+/* Add the path to the modified ones: the place in the workspace that was written. */
 void modified_add(struct job *j, struct str path);
-/* The same for a preview, with the diff; before.ptr is NULL where there is no file yet. */
-void modified_show(struct job *j, struct str path, struct str before, struct str after);
+/*
+ * The same for a preview, with the diff; before.ptr is NULL where there is no file yet. Fails
+ * when the place that would be written cannot be told.
+ */
+int modified_show(struct job *j, struct str path, struct str before, struct str after);
 
 #endif

@@ -18,14 +18,14 @@ write_file_run(void *instance, struct job *j)
 	return 0;
 }
 
-/* It can be replaced, but not shown. */
-static void
-show_opaque(struct job *j, struct str path, const char *what, size_t bytes)
+/* What is there cannot be shown; what takes its place can. */
+static int
+show_opaque(struct job *j, struct str path, const char *what, struct str content)
 {
 	j->out.err = ERR_NONE;
 	buf_addf(&j->out.diff, "[what is there now is %s; %zu bytes take its place]\n", what,
-		 bytes);
-	modified_add(j, path);
+		 content.len);
+	return modified_show(j, path, S(""), content);
 }
 
 static int
@@ -37,12 +37,12 @@ write_file_preview(struct job *j)
 
 	int rc = workspace_peek(j->context.workspace, path, &before, &there, &j->out.err);
 	if (rc == E_TOO_LARGE) {
-		show_opaque(j, path, "too large to be compared", content.len);
-		rc = 0;
+		rc = show_opaque(j, path, "too large to be compared", content);
 	} else if (rc == 0 && !str_is_utf8(buf_str(&before))) {
-		show_opaque(j, path, "not text", content.len);
+		rc = show_opaque(j, path, "not text", content);
 	} else if (rc == 0) {
-		modified_show(j, path, there ? buf_str(&before) : (struct str){NULL, 0}, content);
+		rc = modified_show(j, path, there ? buf_str(&before) : (struct str){NULL, 0},
+				   content);
 	}
 	buf_done(&before);
 	return rc;

@@ -50,10 +50,16 @@ formats_eats_and_moves_out(void **state)
 	assert_string_equal(buf_z(&b), "7-seven");
 	buf_eat(&b, 2);
 	assert_true(str_is(buf_str(&b), "seven"));
+	buf_trim(&b);
+	assert_int_equal(b.cap, 5);
+	buf_addc(&b, '!');
+	assert_string_equal(buf_z(&b), "seven!");
 	struct buf other = buf_take(&b);
 	assert_int_equal(b.len, 0);
-	assert_true(str_is(buf_str(&other), "seven"));
+	assert_true(str_is(buf_str(&other), "seven!"));
 	buf_done(&other);
+	buf_trim(&b);
+	assert_null(b.ptr);
 	buf_done(&b);
 }
 

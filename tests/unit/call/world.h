@@ -38,7 +38,7 @@ struct world {
 	size_t log_len;
 };
 
-static void
+static inline void
 world_event(const char *event, size_t len, void *arg)
 {
 	struct world *w = arg;
@@ -50,7 +50,7 @@ world_event(const char *event, size_t len, void *arg)
 			 0);
 }
 
-static void
+static inline void
 world_log(const char *line, size_t len, void *arg)
 {
 	struct world *w = arg;
@@ -62,7 +62,7 @@ world_log(const char *line, size_t len, void *arg)
 	}
 }
 
-static void
+static inline void
 world_write(struct world *w, const char *name, const char *text)
 {
 	char path[256];
@@ -75,7 +75,7 @@ world_write(struct world *w, const char *name, const char *text)
 }
 
 /* config: the text of config.yaml, "%s" in it is the workspace; NULL for none. */
-static struct world *
+static inline struct world *
 world_new(const char *config)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -106,7 +106,7 @@ world_new(const char *config)
 	return w;
 }
 
-static void
+static inline void
 world_free(struct world *w)
 {
 	char command[128];
@@ -131,13 +131,13 @@ world_free(struct world *w)
 		}                                                                                  \
 	} while (0)
 
-static void
+static inline void
 world_tick(void *arg)
 {
 	(void)arg;
 }
 
-static void
+static inline void
 world_turn(struct world *w)
 {
 	/* A timer of our own, so that one turn always ends. */
@@ -148,7 +148,7 @@ world_turn(struct world *w)
 	timer_stop(w->hf->loop, &t);
 }
 
-static void
+static inline void
 world_result(const char *result, size_t len, bool is_error, void *arg)
 {
 	struct result *r = arg;
@@ -160,7 +160,7 @@ world_result(const char *result, size_t len, bool is_error, void *arg)
 	assert_int_equal(json_parse((struct str){result, len}, &json_door, &r->doc, &e), 0);
 }
 
-static void
+static inline void
 world_start(struct world *w, const char *tool, const char *input, struct result *r)
 {
 	*r = (struct result){0};
@@ -168,7 +168,7 @@ world_start(struct world *w, const char *tool, const char *input, struct result 
 		fail_msg("hf_dispatch: %s", hf_error(w->hf));
 }
 
-static struct result
+static inline struct result
 world_call(struct world *w, const char *tool, const char *input)
 {
 	struct result r;
@@ -180,39 +180,39 @@ world_call(struct world *w, const char *tool, const char *input)
 }
 
 /* Text of the first content block. */
-static struct str
+static inline struct str
 result_text(const struct result *r)
 {
 	return json_str(json_get(json_at(json_get(json_root(r->doc), S("content")), 0), S("text")));
 }
 
-static void
+static inline void
 result_free(struct result *r)
 {
 	json_doc_unref(r->doc);
 	r->doc = NULL;
 }
 
-static bool
+static inline bool
 contains(struct str s, const char *part)
 {
 	return s.ptr && memmem(s.ptr, s.len, part, strlen(part)) != NULL;
 }
 
-static const struct json *
+static inline const struct json *
 event_payload(const struct world *w, size_t i)
 {
 	return json_get(json_root(w->events[i]), S("payload"));
 }
 
-static struct str
+static inline struct str
 event_type_of(const struct world *w, size_t i)
 {
 	return json_str(json_get(json_root(w->events[i]), S("type")));
 }
 
 /* The last event of that type; NULL = none. */
-static const struct json *
+static inline const struct json *
 world_last(const struct world *w, const char *type)
 {
 	for (size_t i = w->event_count; i-- > 0;)
@@ -221,7 +221,7 @@ world_last(const struct world *w, const char *type)
 	return NULL;
 }
 
-static size_t
+static inline size_t
 world_count(const struct world *w, const char *type)
 {
 	size_t n = 0;
@@ -232,7 +232,7 @@ world_count(const struct world *w, const char *type)
 }
 
 /* The tool.* events so far, "called completed ..." without their domain. */
-static void
+static inline void
 world_tool_events(const struct world *w, struct buf *out)
 {
 	for (size_t i = 0; i < w->event_count; i++)
@@ -241,7 +241,7 @@ world_tool_events(const struct world *w, struct buf *out)
 				 STR_ARG(str_from(event_type_of(w, i), 5)));
 }
 
-static void
+static inline void
 assert_tool_events(const struct world *w, const char *expected)
 {
 	struct buf b = BUF_INIT(4096);
@@ -251,7 +251,7 @@ assert_tool_events(const struct world *w, const char *expected)
 	buf_done(&b);
 }
 
-static void
+static inline void
 assert_member(const struct json *payload, const char *key, const char *expected)
 {
 	struct str got = json_str(json_get(payload, str_of(key)));

@@ -140,6 +140,12 @@ nothing_typed_is_no_and_only_the_choices_are_taken(void **state)
 }
 
 static void
+effect(const struct json *q)
+{
+	ask_show(stdout, q);
+}
+
+static void
 question(const struct json *q)
 {
 	ask_show(stdout, q);
@@ -164,6 +170,23 @@ a_question_shows_the_whole_command_behind_a_margin(void **state)
 	    "  N  never: refuse shell in this workspace from now on\n");
 }
 
+static void
+behind_a_diff_that_is_cut_stands_the_whole_input(void **state)
+{
+	(void)state;
+	assert_prints(effect,
+		      "{\"tool_name\":\"write_file\",\"side_effects\":\"write\","
+		      "\"workspace_path\":\"/w\",\"rule\":\"default.WRITE\","
+		      "\"diff\":\"+x\\n[1 more lines of this diff are not shown]\\n\","
+		      "\"diff_cut\":true,\"input\":{\"content\":\"x\\ny\\u001b\"}}",
+		      "\nwrite_file wants to write in /w\n"
+		      "  asked by rule  default.WRITE\n"
+		      "  │ +x\n"
+		      "  │ [1 more lines of this diff are not shown]\n"
+		      "  the diff does not show all; the whole input (24 bytes):\n"
+		      "  │ {\"content\":\"x\\ny\\u001b\"}\n");
+}
+
 int
 main(void)
 {
@@ -175,6 +198,7 @@ main(void)
 	    cmocka_unit_test(text_blocks_pass_as_bytes_and_others_are_named),
 	    cmocka_unit_test(nothing_typed_is_no_and_only_the_choices_are_taken),
 	    cmocka_unit_test(a_question_shows_the_whole_command_behind_a_margin),
+	    cmocka_unit_test(behind_a_diff_that_is_cut_stands_the_whole_input),
 	};
 	setenv("TZ", "UTC", 1);
 	tzset();

@@ -34,6 +34,16 @@ control_and_invisible_characters_are_shown_as_what_they_are(void **state)
 }
 
 static void
+in_json_they_are_escaped_as_json_does(void **state)
+{
+	(void)state;
+	assert_safe(S("{\"a\":\"\xc2\x9b"
+		      "2J\x7f\xe2\x80\xae\",\n\t\"na\xc3\xafve\":1}"),
+		    SAFE_JSON, "{\"a\":\"\\u009b2J\\u007f\\u202e\",\n\t\"na\xc3\xafve\":1}");
+	assert_safe(S("\"\xf3\xa0\x81\x81\xff\""), SAFE_JSON, "\"\\udb40\\udc41\\ufffd\"");
+}
+
+static void
 columns_are_counted_as_a_screen_shows_them(void **state)
 {
 	(void)state;
@@ -65,6 +75,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(control_and_invisible_characters_are_shown_as_what_they_are),
+	    cmocka_unit_test(in_json_they_are_escaped_as_json_does),
 	    cmocka_unit_test(columns_are_counted_as_a_screen_shows_them),
 	    cmocka_unit_test(every_line_of_a_block_stands_behind_the_margin),
 	};

@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include "front/visit.h"
+#include "minder/proc.h"
 
 #define PORT 8421
 
-static int peer; /* the process behind a local request */
+static struct proc peer; /* the process behind a local request */
 
 struct asked {
 	const char *name;
@@ -138,7 +139,10 @@ enter(enum access access, bool local, const struct asked *asked)
 
 	route.access = access;
 	r.local = local;
-	r.peer_pid = local ? peer : 0;
+	if (local) {
+		r.peer_pid = peer.pid;
+		r.peer_start = peer.start;
+	}
 	return access_route(&v, &e);
 }
 #define TCP(access, ...) enter(access, false, (const struct asked[]){__VA_ARGS__, {0}})
@@ -168,12 +172,25 @@ some_routes_are_for_the_socket_alone(void **state)
 	const struct asked none[] = {{0}};
 
 	(void)state;
-	peer = getpid();
+	assert_true(proc_read(getpid(), &peer));
 	assert_int_equal(TCP(ACCESS_LOCAL, {"Authorization", "Bearer s3cret"}), E_FORBIDDEN);
 	assert_int_equal(enter(ACCESS_LOCAL, true, none), 0);
 	assert_int_equal(enter(ACCESS_TOKEN, true, none), 0);
 	assert_int_equal(enter(ACCESS_PERSON, true, none), 0);
-	peer = 0; /* somebody who cannot be told from a tool call */
+	peer.pid = 0; /* somebody who cannot be told from a tool call */
+	assert_int_equal(enter(ACCESS_TOKEN, true, none), 0);
+	assert_int_equal(enter(ACCESS_PERSON, true, none), E_FORBIDDEN);
+}
+
+/* The process that connected has gone, and its descent with it. */
+static void
+who_has_the_pid_of_the_peer_by_now_does_not_speak_for_it(void **state)
+{
+	const struct asked none[] = {{0}};
+
+	(void)state;
+	assert_true(proc_read(getpid(), &peer));
+	peer.start--;
 	assert_int_equal(enter(ACCESS_TOKEN, true, none), 0);
 	assert_int_equal(enter(ACCESS_PERSON, true, none), E_FORBIDDEN);
 }
@@ -214,6 +231,7 @@ main(void)
 	    cmocka_unit_test(the_socket_takes_no_requests_of_web_pages),
 	    cmocka_unit_test(only_the_right_token_opens_over_tcp),
 	    cmocka_unit_test(some_routes_are_for_the_socket_alone),
+	    cmocka_unit_test(who_has_the_pid_of_the_peer_by_now_does_not_speak_for_it),
 	    cmocka_unit_test(a_body_must_say_that_it_is_json),
 	};
 	return cmocka_run_group_tests_name("access", tests, NULL, NULL);

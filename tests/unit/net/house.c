@@ -5,6 +5,7 @@
 #include "house.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -55,10 +56,11 @@ room_headers(struct house *h, struct http_request *r)
 static void
 room_who(struct house *h, struct http_request *r)
 {
-	char text[64];
+	char text[96];
 
 	(void)h;
-	snprintf(text, sizeof(text), "%d %d %d", r->local, r->peer_pid, r->port);
+	snprintf(text, sizeof(text), "%d %d %" PRIu64 " %d", r->local, r->peer_pid, r->peer_start,
+		 r->port);
 	http_reply(r, 200, "text/plain", str_of(text), NULL);
 }
 
@@ -204,11 +206,23 @@ static const struct room {
     {"/pieces", room_pieces}, {"/wire", room_wire},
 };
 
+static bool
+house_head(struct http_request *r, void *arg)
+{
+	CHECK(r->body.len == 0);
+	r->user = arg;
+	if (!str_is(r->path, "/private"))
+		return true;
+	http_reply(r, 403, "text/plain", S("private"), NULL);
+	return false;
+}
+
 static void
 house_handle(struct http_request *r, void *arg)
 {
 	struct house *h = arg;
 
+	CHECK(r->user == h);
 	atomic_fetch_add(&h->requests, 1);
 	for (size_t i = 0; i < ARRAY_LEN(rooms); i++)
 		if (str_is(r->path, rooms[i].path)) {
@@ -247,7 +261,7 @@ struct house *
 house_open(const struct http_limits *limits)
 {
 	struct house *h = calloc(1, sizeof(*h));
-	struct http_server_spec spec = {.handle = house_handle, .arg = h};
+	struct http_server_spec spec = {.head = house_head, .handle = house_handle, .arg = h};
 	struct err e;
 
 	assert_non_null(h);

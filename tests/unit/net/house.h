@@ -25,7 +25,7 @@ struct house {
 	char path[96];
 
 	/* What the rooms saw */
-	atomic_uint requests;
+	atomic_uint requests; /* let in; /private never is */
 	atomic_uint gone;
 	atomic_uint closed; /* streams and wires */
 	atomic_uint written;

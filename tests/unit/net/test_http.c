@@ -268,6 +268,36 @@ who_expects_to_continue_is_told_so(void **state)
 	close(fd);
 }
 
+static void
+who_is_refused_by_the_head_is_not_asked_for_the_body(void **state)
+{
+	static const char *const heads[] = {
+	    "Content-Length: 8000000\r\n\r\n",
+	    "Content-Length: 8000000\r\nExpect: 100-continue\r\n\r\n",
+	    "Transfer-Encoding: chunked\r\n\r\n",
+	    "Content-Length: 2\r\n\r\n{}GET /hello HTTP/1.1\r\nHost: x\r\n\r\n",
+	    "\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n",
+	};
+	struct house *h = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+		struct answer a;
+		int fd = raw_tcp(h);
+
+		raw_sendz(fd, "POST /private HTTP/1.1\r\nHost: x\r\n");
+		raw_sendz(fd, heads[i]);
+		answer_read(fd, &a);
+		assert_int_equal(a.status, 403);
+		assert_string_equal(buf_z(&a.body), "private");
+		assert_true(answer_has(&a, "Connection: close\r\n"));
+		assert_true(raw_at_end(fd));
+		answer_done(&a);
+		close(fd);
+	}
+	assert_int_equal(atomic_load(&h->requests), 0);
+	house_await_connections(h, 0);
+}
+
 /* What is refused, with one answer and then the end. */
 
 static char *
@@ -593,6 +623,7 @@ main(void)
 	    IN_HOUSE(no_content_has_no_length),
 	    IN_HOUSE(closes_where_the_request_says_so),
 	    IN_HOUSE(who_expects_to_continue_is_told_so),
+	    IN_HOUSE(who_is_refused_by_the_head_is_not_asked_for_the_body),
 	    IN_HOUSE(malformed_requests_are_refused),
 	    IN_HOUSE(too_long_things_are_refused),
 	    IN_HOUSE(headers_add_up),

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "minder/proc.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -166,19 +168,21 @@ the_peer_is_known(void **state)
 {
 	struct house *h = *state;
 	struct answer a;
-	char expected[64];
+	struct proc self;
+	char expected[96];
 	int fd = raw_unix(h);
 
+	assert_true(proc_read(getpid(), &self));
 	raw_sendz(fd, GET("/who"));
 	answer_read(fd, &a);
-	snprintf(expected, sizeof(expected), "1 %d 0", getpid());
+	snprintf(expected, sizeof(expected), "1 %d %" PRIu64 " 0", self.pid, self.start);
 	assert_string_equal(buf_z(&a.body), expected);
 	answer_done(&a);
 	close(fd);
 	fd = raw_tcp(h);
 	raw_sendz(fd, GET("/who"));
 	answer_read(fd, &a);
-	snprintf(expected, sizeof(expected), "0 0 %d", h->port);
+	snprintf(expected, sizeof(expected), "0 0 0 %d", h->port);
 	assert_string_equal(buf_z(&a.body), expected);
 	answer_done(&a);
 	close(fd);
@@ -233,6 +237,43 @@ too_many_connections_are_turned_away_with_an_answer(void **state)
 	assert_int_equal(raw_status(fds[0]), 200);
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		close(fds[i]);
+	house_close(h);
+}
+
+static int
+hello_status(int fd)
+{
+	raw_sendz(fd, GET("/hello"));
+	return raw_status(fd);
+}
+
+static void
+local_peers_have_places_that_tcp_cannot_take(void **state)
+{
+	struct http_limits limits = {.connections = 2};
+	struct house *h = house_open(&limits);
+	int tcp[3], local[LIMIT_HTTP_LOCAL];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(tcp); i++) {
+		tcp[i] = raw_tcp(h);
+		assert_int_equal(hello_status(tcp[i]), i < 2 ? 200 : 503);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(local); i++) {
+		local[i] = raw_unix(h);
+		assert_int_equal(hello_status(local[i]), 200);
+	}
+	int beyond = raw_unix(h);
+	assert_int_equal(raw_status(beyond), 503);
+	close(beyond);
+	close(tcp[0]); /* a place of theirs is counted back */
+	house_await_connections(h, LIMIT_HTTP_LOCAL + 1);
+	tcp[0] = raw_tcp(h);
+	assert_int_equal(hello_status(tcp[0]), 200);
+	for (size_t i = 0; i < ARRAY_LEN(tcp); i++)
+		close(tcp[i]);
+	for (size_t i = 0; i < ARRAY_LEN(local); i++)
+		close(local[i]);
 	house_close(h);
 }
 
@@ -355,6 +396,7 @@ main(void)
 	    IN_HOUSE(the_peer_is_known),
 	    IN_HOUSE(one_end_of_a_socket_pair_is_served),
 	    cmocka_unit_test(too_many_connections_are_turned_away_with_an_answer),
+	    cmocka_unit_test(local_peers_have_places_that_tcp_cannot_take),
 	    cmocka_unit_test(running_out_of_descriptors_is_survived),
 	    IN_HOUSE(stopping_finishes_what_is_being_answered),
 	    IN_HOUSE(stopping_does_not_wait_for_ever),

@@ -218,6 +218,43 @@ bytes_that_came_with_the_request_are_not_lost(void **state)
 	close(fd);
 }
 
+#define EARLY_BYTES (150 * KIB) /* more than may be pending; the socket takes it at once */
+
+static int early_fd;
+
+/* On the loop's thread, so that all of it is there when the request is read. */
+static void
+job_send_early(struct house *h)
+{
+	static char text[sizeof(UPGRADE) - 1 + EARLY_BYTES];
+
+	(void)h;
+	memset(text, 'x', sizeof(text));
+	memcpy(text, UPGRADE, sizeof(UPGRADE) - 1);
+	CHECK(send(early_fd, text, sizeof(text), MSG_DONTWAIT) == (ssize_t)sizeof(text));
+}
+
+static void
+much_that_came_with_the_request_is_not_lost_either(void **state)
+{
+	struct house *h = *state;
+	struct buf got = BUF_INIT(4 * EARLY_BYTES);
+	size_t count = 0;
+
+	early_fd = raw_unix(h);
+	house_await_connections(h, 1);
+	house_do(h, job_send_early);
+	shutdown(early_fd, SHUT_WR);
+	raw_rest(early_fd, &got);
+	assert_true(str_starts(buf_str(&got), S("HTTP/1.1 101 ")));
+	for (const char *p = strstr(buf_z(&got), "\r\n\r\n"); *p; p++)
+		count += *p == 'x';
+	assert_int_equal(count, EARLY_BYTES);
+	house_await(&h->closed, 1);
+	buf_done(&got);
+	close(early_fd);
+}
+
 static void
 closing_a_wire_sends_what_is_queued(void **state)
 {
@@ -269,6 +306,7 @@ main(void)
 	    IN_HOUSE(ending_may_cross_the_peers_leaving),
 	    IN_HOUSE(a_wire_carries_bytes_both_ways),
 	    IN_HOUSE(bytes_that_came_with_the_request_are_not_lost),
+	    IN_HOUSE(much_that_came_with_the_request_is_not_lost_either),
 	    IN_HOUSE(closing_a_wire_sends_what_is_queued),
 	    IN_HOUSE(a_wire_whose_peer_is_too_far_behind_is_closed),
 	};

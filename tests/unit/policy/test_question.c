@@ -408,6 +408,7 @@ an_open_question_is_shown_whole(void **state)
 	    .summary = S("{\"path\": \"a\"}"),
 	    .modifications = S("[\"a\"]"),
 	    .diff = S("--- a\n"),
+	    .diff_cut = true,
 	    .input = S("{\"path\":\"a\"}"),
 	    .input_hash = S("ff"),
 	    .rule = S("default.WRITE"),
@@ -428,7 +429,8 @@ an_open_question_is_shown_whole(void **state)
 	    "\"call_id\":\"call_1\",\"tool_use_id\":\"tu_1\",\"tool_name\":\"write_file\","
 	    "\"side_effects\":\"write\",\"workspace_path\":\"/w\","
 	    "\"input_summary\":\"{\\\"path\\\": \\\"a\\\"}\",\"projected_modifications\":[\"a\"],"
-	    "\"command\":null,\"prefix\":null,\"diff\":\"--- a\\n\",\"input\":{\"path\":\"a\"},"
+	    "\"command\":null,\"prefix\":null,\"diff\":\"--- a\\n\",\"diff_cut\":true,"
+	    "\"input\":{\"path\":\"a\"},"
 	    "\"input_hash\":\"ff\",\"rule\":\"default.WRITE\",\"expires_at\":\"%s\"}]",
 	    question_id(q), time);
 	assert_string_equal(buf_z(&b), want);

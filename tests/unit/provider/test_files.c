@@ -118,10 +118,49 @@ write_file_previews_with_a_diff_and_without_an_effect(void **state)
 	bench_run(b, JOB_PREVIEW, "write_file", "{\"path\":\"../x\",\"content\":\"x\\n\"}");
 	fails(b, E_PERMISSION, "Path '../x' escapes workspace boundary");
 	put(b->sandbox, "ws/bin", "\xff");
-	bench_run(b, JOB_PREVIEW, "write_file", "{\"path\":\"bin\",\"content\":\"x\"}");
+	bench_run(b, JOB_PREVIEW, "write_file", "{\"path\":\"bin\",\"content\":\"x\\n\"}");
 	assert_string_equal(buf_z(&b->job->out.diff),
-			    "[what is there now is not text; 1 bytes take its place]\n");
+			    "[what is there now is not text; 2 bytes take its place]\n"
+			    "--- a/bin\n+++ b/bin\n@@ -0,0 +1 @@\n+x\n");
+	assert_false(b->job->out.diff_cut);
 	assert_string_equal(got(b->sandbox, "ws/bin"), "\xff");
+}
+
+static void
+write_file_says_that_its_diff_is_cut(void **state)
+{
+	struct bench *b = *state;
+	struct buf input = BUF_INIT(MIB);
+
+	buf_addz(&input, "{\"path\":\"a\",\"content\":\"");
+	for (size_t i = 0; i < LIMIT_DIFF_BYTES; i++)
+		buf_addc(&input, 'x');
+	buf_addz(&input, "\\nthe end\\n\"}");
+	bench_run(b, JOB_PREVIEW, "write_file", buf_z(&input));
+	assert_true(b->job->out.diff_cut);
+	assert_true(str_ends(buf_str(&b->job->out.diff), S("]\n+the end\n")));
+	buf_done(&input);
+}
+
+static void
+the_path_shown_is_the_place_that_is_written(void **state)
+{
+	struct bench *b = *state;
+
+	mkdir(sandbox_path(b->sandbox, "ws/sub"), 0755);
+	mkdir(sandbox_path(b->sandbox, "ws/sub/deep"), 0755);
+	put(b->sandbox, "ws/x", "of the root\n");
+	assert_int_equal(symlink("sub/deep", sandbox_path(b->sandbox, "ws/link")), 0);
+	const char *input = "{\"path\":\"link/../x\",\"content\":\"y\\n\"}";
+	bench_run(b, JOB_PREVIEW, "write_file", input);
+	assert_string_equal(buf_z(&b->job->out.diff),
+			    "--- /dev/null\n+++ b/sub/x\n@@ -0,0 +1 @@\n+y\n");
+	assert_string_equal(buf_z(&b->job->out.modified), "\"sub/x\"");
+	bench_run(b, JOB_RUN, "write_file", input);
+	says(b, "Wrote 2 bytes to link/../x");
+	assert_string_equal(buf_z(&b->job->out.modified), "\"sub/x\"");
+	assert_string_equal(got(b->sandbox, "ws/sub/x"), "y\n");
+	assert_string_equal(got(b->sandbox, "ws/x"), "of the root\n");
 }
 
 static void
@@ -186,6 +225,8 @@ main(void)
 	    ON_BENCH(read_file_explains_what_it_cannot_read),
 	    ON_BENCH(write_file_counts_bytes_and_records_the_path),
 	    ON_BENCH(write_file_previews_with_a_diff_and_without_an_effect),
+	    ON_BENCH(write_file_says_that_its_diff_is_cut),
+	    ON_BENCH(the_path_shown_is_the_place_that_is_written),
 	    ON_BENCH(patch_file_replaces_the_one_place),
 	    ON_BENCH(patch_file_previews_with_a_diff_and_without_an_effect),
 	    ON_BENCH(list_dir_lists_the_workspace_or_a_directory_of_it),

@@ -17,6 +17,19 @@ struct fixture {
 	char dir[32];
 };
 
+static struct session *
+open_session(struct fixture *f)
+{
+	struct session_spec spec = {.client = S("test")};
+	struct session *s;
+	struct err e;
+
+	assert_int_equal(workspace_open(f->dir, NULL, &spec.workspace, &e), 0);
+	assert_int_equal(session_open(f->sessions, &spec, &s, &e), 0);
+	workspace_unref(spec.workspace);
+	return s;
+}
+
 static int
 setup(void **state)
 {
@@ -28,8 +41,7 @@ setup(void **state)
 	assert_int_equal(loop_new(&f->loop, &e), 0);
 	assert_int_equal(bus_new(f->loop, NULL, &f->bus, &e), 0);
 	f->sessions = sessions_new(f->bus, NULL);
-	struct session_spec spec = {.workspace = f->dir, .client = S("test")};
-	assert_int_equal(session_open(f->sessions, &spec, &f->session, &e), 0);
+	f->session = open_session(f);
 	*state = f;
 	return 0;
 }
@@ -106,18 +118,24 @@ note_end(struct turn *t, void *arg)
 }
 
 static struct turn *
-begin_turn(struct fixture *f, size_t count, int *ended)
+begin_turn_in(struct session *s, size_t count, int *ended)
 {
 	struct turn *t;
 	struct err e;
 
-	assert_int_equal(turn_open(f->session, count, SHAPE_ANTHROPIC, true, &t, &e), 0);
+	assert_int_equal(turn_open(s, count, SHAPE_ANTHROPIC, true, &t, &e), 0);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(turn_expect(t, i, id_new("call_"), S("tu"), S("tool")), 0);
 	t->done = note_end;
 	t->arg = ended;
 	turn_begin(t);
 	return t;
+}
+
+static struct turn *
+begin_turn(struct fixture *f, size_t count, int *ended)
+{
+	return begin_turn_in(f->session, count, ended);
 }
 
 static void
@@ -171,6 +189,98 @@ only_the_last_ended_turns_are_kept(void **state)
 }
 
 static void
+settle_large(struct turn *t, size_t i, size_t bytes)
+{
+	struct buf content = BUF_INIT(2 * LIMIT_RESULT_BYTES), modified = BUF_INIT(100);
+
+	memset(buf_room(&content, bytes), ' ', bytes);
+	content.len = bytes;
+	turn_settle(t, i, false, NULL, &content, &modified, 1);
+}
+
+/* A turn that is over and holds `bytes`; its id. */
+static struct id
+large_turn(struct session *s, size_t bytes)
+{
+	int ended = 0;
+	struct turn *t = begin_turn_in(s, bytes / LIMIT_RESULT_BYTES, &ended);
+	struct id id = t->id;
+
+	for (size_t i = 0; i < bytes / LIMIT_RESULT_BYTES; i++)
+		settle_large(t, i, LIMIT_RESULT_BYTES - 1 * KIB);
+	assert_int_equal(ended, 1);
+	return id;
+}
+
+static void
+test_2_ended_turns_of_a_session_are_kept_as_far_as_they_fit(void **state)
+{
+	struct fixture *f = *state;
+	int ended = 0;
+	struct turn *open = begin_turn(f, 2, &ended);
+	struct id first = large_turn(f->session, 16 * MIB);
+	struct id second = large_turn(f->session, 12 * MIB);
+
+	settle_large(open, 0, LIMIT_RESULT_BYTES);
+	assert_non_null(turn_find(f->session, id_str(&first)));
+	struct id third = large_turn(f->session, 20 * MIB);
+	assert_null(turn_find(f->session, id_str(&first)));
+	assert_non_null(turn_find(f->session, id_str(&second)));
+	assert_non_null(turn_find(f->session, id_str(&third)));
+	settle_large(open, 1, LIMIT_RESULT_BYTES);
+	assert_int_equal(ended, 1);
+}
+
+static void
+test_2_ended_turns_of_all_sessions_are_kept_as_far_as_they_fit(void **state)
+{
+	struct fixture *f = *state;
+	struct session *others[12];
+	struct id first = large_turn(f->session, 24 * MIB), last = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		others[i] = open_session(f);
+		last = large_turn(others[i], 24 * MIB);
+		assert_non_null(turn_find(others[i], id_str(&last)));
+		assert_true(f->sessions->turn_bytes <= LIMIT_TURNS_TOTAL);
+	}
+	assert_null(turn_find(f->session, id_str(&first)));
+	assert_int_equal(others[0]->turns.len, 0);
+	assert_int_equal(others[ARRAY_LEN(others) - 2]->turns.len, 1);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		session_end(others[i]);
+	assert_int_equal(f->sessions->ended.len, 0);
+	assert_int_equal(f->sessions->turn_bytes, 0);
+}
+
+static void
+see_results(struct turn *t, void *arg)
+{
+	(void)arg;
+	assert_int_equal(t->results[0].content.len, LIMIT_RESULT_BYTES - 1 * KIB);
+	assert_false(t->results[0].is_error);
+}
+
+static void
+test_2_results_that_do_not_fit_into_a_turn_say_so(void **state)
+{
+	struct fixture *f = *state;
+	const size_t count = LIMIT_TURN_BYTES / LIMIT_RESULT_BYTES + 1;
+	struct turn *t = begin_turn(f, count, NULL);
+
+	t->done = see_results;
+	for (size_t i = 0; i < count; i++)
+		settle_large(t, i, LIMIT_RESULT_BYTES - 1 * KIB);
+	const struct turn_result *last = &t->results[count - 1];
+	assert_true(last->is_error);
+	assert_string_equal(last->error_class, "execution_error");
+	assert_true(last->content.len < 1 * KIB);
+	assert_non_null(
+	    memmem(last->content.ptr, last->content.len, "the call succeeded, but", 23));
+	assert_false(t->results[count - 2].is_error);
+}
+
+static void
 a_session_nobody_uses_is_found(void **state)
 {
 	struct fixture *f = *state;
@@ -197,6 +307,12 @@ main(void)
 					    teardown),
 	    cmocka_unit_test_setup_teardown(results_stand_in_the_order_asked, setup, teardown),
 	    cmocka_unit_test_setup_teardown(only_the_last_ended_turns_are_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_2_ended_turns_of_a_session_are_kept_as_far_as_they_fit, setup, teardown),
+	    cmocka_unit_test_setup_teardown(
+		test_2_ended_turns_of_all_sessions_are_kept_as_far_as_they_fit, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_2_results_that_do_not_fit_into_a_turn_say_so,
+					    setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_session_nobody_uses_is_found, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

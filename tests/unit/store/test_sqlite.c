@@ -2,6 +2,8 @@
 
 #include "store_unit.h"
 
+#include "base/ulid.h"
+
 static void
 an_event_reads_back_as_the_whole_envelope(void **state)
 {
@@ -230,44 +232,54 @@ grants_are_kept_until_deleted(void **state)
 	store_free(s);
 }
 
-static void
-pruning_spares_audit_events_and_open_sessions(void **state)
+/* An id as it was made at that moment. */
+static struct str
+id_of(const char *prefix, int64_t wall_us, char out[40])
 {
+	char ulid[ULID_LEN + 1];
+
+	ulid_at(wall_us, ulid);
+	snprintf(out, 40, "%s%s", prefix, ulid);
+	return str_of(out);
+}
+
+static void
+pruning_goes_by_age_and_spares_audit_events(void **state)
+{
+	static const int64_t old = 5000000, edge = 7000000, young = 9000000;
 	struct store *s = open_store(NULL);
-	struct store_event ev = {
-	    .id = S("01"),
-	    .wall_us = 100,
-	    .type = "t",
-	    .actor = "a",
-	    .sensitivity = "p",
-	    .payload = S("{}"),
-	};
-	struct store_call c = call_running("call_1");
+	struct store_event ev = {.type = "t", .actor = "a", .sensitivity = "p", .payload = S("{}")};
+	struct store_call c = call_running("");
+	char id[40], audit[40], kept[40], sessions[2][40];
 
 	(void)state;
+	ev.id = id_of("", old, id);
 	store_put_event(s, &ev);
-	ev.id = S("02"), ev.audit = true;
+	ev.id = id_of("", old + 1000, audit), ev.audit = true;
 	store_put_event(s, &ev);
-	ev.id = S("03"), ev.audit = false, ev.wall_us = 200;
+	ev.id = id_of("", young, kept), ev.audit = false;
 	store_put_event(s, &ev);
-	store_put_session(s, &(struct store_session){.id = S("ended"), .ended_us = 150});
-	store_put_session(s, &(struct store_session){.id = S("open")});
-	c.session = S("ended"), c.opened_us = 100;
-	store_put_call(s, &c);
-	c.id = S("call_2"), c.opened_us = 200;
-	store_put_call(s, &c);
-	c.id = S("call_3"), c.session = S("open"), c.opened_us = 100;
+	/* Two sessions that were never ended, as after a crash; only one has a young call. */
+	for (size_t i = 0; i < 2; i++) {
+		c.session = id_of("sess_", old + (int64_t)i * 1000, sessions[i]);
+		store_put_session(s, &(struct store_session){.id = c.session});
+		c.id = id_of("call_", old + (int64_t)i * 1000, id);
+		store_put_call(s, &c);
+	}
+	c.id = id_of("call_", young, id);
 	store_put_call(s, &c);
 
-	assert_int_equal(store_prune(s, 200), 0);
+	assert_int_equal(store_prune(s, edge), 0);
 	find_events(s, (struct store_query){.limit = 9});
 	assert_int_equal(page.count, 2);
-	assert_string_equal(page.ids[0], "02");
-	assert_string_equal(page.ids[1], "03");
+	assert_string_equal(page.ids[0], audit);
+	assert_string_equal(page.ids[1], kept);
 	find_calls(s, (struct store_query){.limit = 9});
-	assert_int_equal(page.count, 2);
-	assert_string_equal(page.ids[0], "call_2");
-	assert_string_equal(page.ids[1], "call_3");
+	assert_int_equal(page.count, 1);
+	assert_string_equal(page.ids[0], id);
+	find_sessions(s, (struct store_query){.limit = 9});
+	assert_int_equal(page.count, 1);
+	assert_string_equal(page.ids[0], sessions[1]);
 	store_free(s);
 }
 
@@ -470,7 +482,7 @@ main(void)
 					    setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_session_reads_back_open_and_ended, setup, teardown),
 	    cmocka_unit_test_setup_teardown(grants_are_kept_until_deleted, setup, teardown),
-	    cmocka_unit_test_setup_teardown(pruning_spares_audit_events_and_open_sessions, setup,
+	    cmocka_unit_test_setup_teardown(pruning_goes_by_age_and_spares_audit_events, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(a_read_sees_everything_put_before_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(an_empty_store_has_no_last_event, setup, teardown),

@@ -13,7 +13,7 @@ expect(struct str before, struct str after, const char *diff)
 {
 	struct buf b = BUF_INIT(LIMIT_DIFF_BYTES);
 
-	diff_unified(&b, S("f"), before, after);
+	assert_true(diff_unified(&b, S("f"), before, after));
 	assert_false(buf_failed(&b));
 	assert_string_equal(buf_z(&b), diff);
 	buf_done(&b);
@@ -96,13 +96,33 @@ the_buffers_maximum_is_kept_and_the_rest_is_counted(void **state)
 	(void)state;
 	for (int i = 0; i < 1000; i++)
 		buf_addf(&after, "line %d\n", i);
-	diff_unified(&b, S("f"), (struct str){NULL, 0}, buf_str(&after));
+	assert_false(diff_unified(&b, S("f"), (struct str){NULL, 0}, buf_str(&after)));
 	assert_false(buf_failed(&b));
 	assert_true(str_ends(buf_str(&b), S(" more lines of this diff are not shown]\n")));
 	struct diff_size size = diff_size(buf_str(&b));
 	char note[80];
 	snprintf(note, sizeof(note), "[%zu more lines", 1000 - size.added);
 	assert_non_null(strstr(buf_z(&b), note));
+	buf_done(&b);
+	buf_done(&after);
+}
+
+static void
+a_line_too_long_is_shown_in_part_and_those_behind_it_whole(void **state)
+{
+	struct buf b = BUF_INIT(8 * KIB), after = BUF_INIT(MIB);
+
+	(void)state;
+	buf_addz(&after, "first\n");
+	for (int i = 0; i < 5000; i++)
+		buf_addz(&after, "\xc3\xa9");
+	buf_addz(&after, "\nlast\n");
+	assert_false(diff_unified(&b, S("f"), (struct str){NULL, 0}, buf_str(&after)));
+	assert_false(buf_failed(&b));
+	assert_true(str_is_utf8(buf_str(&b)));
+	assert_true(str_ends(buf_str(&b), S(" more bytes of this line are not shown]\n+last\n")));
+	assert_true(b.len > 3 * KIB);
+	assert_int_equal(diff_size(buf_str(&b)).added, 3);
 	buf_done(&b);
 	buf_done(&after);
 }
@@ -297,6 +317,7 @@ main(void)
 	    cmocka_unit_test(an_insertion_at_the_end_has_only_context_above),
 	    cmocka_unit_test(a_name_cannot_forge_lines),
 	    cmocka_unit_test(the_buffers_maximum_is_kept_and_the_rest_is_counted),
+	    cmocka_unit_test(a_line_too_long_is_shown_in_part_and_those_behind_it_whole),
 	    cmocka_unit_test(too_many_lines_become_one_hunk),
 	    cmocka_unit_test(sizes_do_not_count_the_names),
 	    cmocka_unit_test(applying_the_diff_of_random_texts_gives_the_new_one),

@@ -462,28 +462,54 @@ a_patch_can_be_seen_without_being_made(void **state)
 }
 
 static void
-relative_names_are_clean(void **state)
+a_target_is_where_the_write_goes(void **state)
 {
 	struct sandbox *s = *state;
 	const struct {
 		const char *path, *want;
 	} cases[] = {
-	    {"a", "a"},      {"./a//b/", "a/b"},  {".", "."},  {"a/..", "."},
-	    {"a/../b", "b"}, {"a/b/../c", "a/c"}, {"./", "."},
+	    {"a", "a"},
+	    {"./sub//a", "sub/a"},
+	    {"sub/../b", "b"},
+	    {"link/../x", "sub/x"},             /* not "x": the link leads to sub/deep */
+	    {"link/new/./x", "sub/deep/new/x"}, /* parents that will be made */
+	    {"new//y/x", "new/y/x"},
+	    {"file", "sub/f"}, /* a link as the last part */
 	};
 
+	mkdir(sandbox_path(s, "ws/sub"), 0755);
+	mkdir(sandbox_path(s, "ws/sub/deep"), 0755);
+	put(s, "ws/sub/f", "f");
+	assert_int_equal(symlink("sub/deep", sandbox_path(s, "ws/link")), 0);
+	assert_int_equal(symlink("link/../f", sandbox_path(s, "ws/file")), 0);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct str path = str_of(cases[i].path);
 		buf_reset(&s->out);
-		assert_int_equal(workspace_relative(s->ws, str_of(cases[i].path), &s->out, &s->err),
-				 0);
+		assert_int_equal(workspace_target(s->ws, path, &s->out, &s->err), 0);
 		assert_string_equal(buf_z(&s->out), cases[i].want);
+		assert_int_equal(workspace_write(s->ws, path, path, &s->err), 0);
+		char name[64];
+		snprintf(name, sizeof(name), "ws/%s", cases[i].want);
+		assert_string_equal(got(s, name), cases[i].path);
 	}
 	buf_reset(&s->out);
-	assert_int_equal(workspace_relative(s->ws, str_of(sandbox_path(s, "ws/x/y")), &s->out,
-					    &s->err),
+	assert_int_equal(workspace_target(s->ws, str_of(sandbox_path(s, "ws/x/y")), &s->out,
+					  &s->err),
 			 0);
 	assert_string_equal(buf_z(&s->out), "x/y");
-	refused(s, workspace_relative(s->ws, S("a/../.."), &s->out, &s->err), E_PERMISSION, NULL);
+}
+
+static void
+what_cannot_be_written_has_no_target(void **state)
+{
+	struct sandbox *s = *state;
+
+	mkdir(sandbox_path(s, "ws/sub"), 0755);
+	refused(s, workspace_target(s->ws, S("sub/../.."), &s->out, &s->err), E_PERMISSION, NULL);
+	refused(s, workspace_target(s->ws, S("../x"), &s->out, &s->err), E_PERMISSION, NULL);
+	refused(s, workspace_target(s->ws, S("new/../x"), &s->out, &s->err), E_EXECUTION,
+		"no such file: new/../x");
+	assert_int_equal(s->out.len, 0);
 }
 
 static void
@@ -543,7 +569,8 @@ main(void)
 	    IN_SANDBOX(deleting_takes_files_and_links_but_no_directories),
 	    IN_SANDBOX(a_patch_needs_exactly_one_place),
 	    IN_SANDBOX(a_patch_can_be_seen_without_being_made),
-	    IN_SANDBOX(relative_names_are_clean),
+	    IN_SANDBOX(a_target_is_where_the_write_goes),
+	    IN_SANDBOX(what_cannot_be_written_has_no_target),
 	    IN_SANDBOX(a_root_must_be_a_directory),
 	    IN_SANDBOX(a_root_reached_by_a_link_takes_both_names),
 	};
