@@ -452,31 +452,26 @@ note_unix_peer(int fd, struct http_request *r)
 
 /* A peer with a loopback address, or with the one it reached us at, is on this machine. */
 static bool
-is_same_host(const struct sockaddr_storage *peer, const struct sockaddr_storage *ours)
+is_same_host(const union address *peer, const union address *ours)
 {
-	const struct sockaddr_in *p4 = (const void *)peer, *o4 = (const void *)ours;
-	const struct sockaddr_in6 *p6 = (const void *)peer, *o6 = (const void *)ours;
-
-	if (peer->ss_family == AF_INET)
-		return p4->sin_addr.s_addr == o4->sin_addr.s_addr ||
-		       ntohl(p4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return memcmp(&p6->sin6_addr, &o6->sin6_addr, sizeof(p6->sin6_addr)) == 0 ||
-	       IN6_IS_ADDR_LOOPBACK(&p6->sin6_addr);
+	if (peer->any.sa_family == AF_INET)
+		return peer->v4.sin_addr.s_addr == ours->v4.sin_addr.s_addr ||
+		       ntohl(peer->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return memcmp(&peer->v6.sin6_addr, &ours->v6.sin6_addr, sizeof(ours->v6.sin6_addr)) == 0 ||
+	       IN6_IS_ADDR_LOOPBACK(&peer->v6.sin6_addr);
 }
 
 static void
 note_tcp_peer(int fd, struct http_request *r)
 {
-	struct sockaddr_storage peer = {0}, ours = {0};
+	union address peer = {.v6 = {0}}, ours = {.v6 = {0}};
 	socklen_t peer_len = sizeof(peer), ours_len = sizeof(ours);
 
 	r->same_host = true; /* until it is known better: what is asked of such a peer is more */
-	if (getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&ours, &ours_len) < 0)
+	if (getpeername(fd, &peer.any, &peer_len) < 0 || getsockname(fd, &ours.any, &ours_len) < 0)
 		return;
 	r->same_host = is_same_host(&peer, &ours);
-	r->peer_port = ntohs(peer.ss_family == AF_INET ? ((struct sockaddr_in *)&peer)->sin_port
-						       : ((struct sockaddr_in6 *)&peer)->sin6_port);
+	r->peer_port = address_port(&peer);
 }
 
 static bool

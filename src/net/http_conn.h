@@ -20,9 +20,23 @@
 #define NET_HTTP_CONN_H
 
 #include <llhttp.h>
+#include <netinet/in.h>
 
 #include "base/limits.h"
 #include "net/http.h"
+
+/* What the kernel fills in for a TCP socket. */
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static inline uint16_t
+address_port(const union address *a)
+{
+	return ntohs(a->any.sa_family == AF_INET ? a->v4.sin_port : a->v6.sin6_port);
+}
 
 enum conn_state {
 	CONN_IDLE,   /* between requests */

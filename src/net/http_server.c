@@ -285,16 +285,10 @@ address_parse(const char *host, uint16_t port, struct sockaddr_storage *ret, soc
 static uint16_t
 bound_port(int fd)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} a = {.v6 = {0}};
+	union address a = {.v6 = {0}};
 	socklen_t len = sizeof(a);
 
-	if (getsockname(fd, &a.any, &len) < 0)
-		return 0;
-	return ntohs(a.any.sa_family == AF_INET ? a.v4.sin_port : a.v6.sin6_port);
+	return getsockname(fd, &a.any, &len) < 0 ? 0 : address_port(&a);
 }
 
 int

@@ -204,7 +204,6 @@ a_trusted_path_that_exists_is_the_real_one(void **state)
 	assert_ruling(p, "x", CAP_WRITE, path, "prompt by default.WRITE");
 	policy_free(p);
 
-
 	snprintf(path, sizeof(path), "%s/link", dir);
 	unlink(path);
 	rmdir(real);
