@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
-
-#define NEAR_CHARS 64 /* no name is longer */
+#include "base/near.h"
 
 struct catalog {
 	struct tool **tools; /* sorted by name */
@@ -107,59 +106,15 @@ catalog_find(const struct catalog *c, struct str name)
 	return map_find(&c->by_name, name);
 }
 
-static char
-lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-static unsigned
-least(unsigned a, unsigned b, unsigned c)
-{
-	unsigned d = a < b ? a : b;
-
-	return d < c ? d : c;
-}
-
-/* Edits from a to b, case aside; both at most NEAR_CHARS long. */
-static unsigned
-distance(struct str a, struct str b)
-{
-	unsigned row[NEAR_CHARS + 1];
-
-	for (unsigned i = 0; i <= b.len; i++)
-		row[i] = i;
-	for (unsigned i = 0; i < a.len; i++) {
-		unsigned corner = row[0];
-		row[0] = i + 1;
-		for (unsigned k = 0; k < b.len; k++) {
-			unsigned above = row[k + 1], differs = lower(a.ptr[i]) != lower(b.ptr[k]);
-			row[k + 1] = least(above + 1, row[k] + 1, corner + differs);
-			corner = above;
-		}
-	}
-	return row[b.len];
-}
-
 const struct tool *
 catalog_near(const struct catalog *c, struct str name)
 {
 	const struct tool *nearest = NULL;
-	unsigned best = name.len < 5 ? 2 : 4; /* must be below */
+	unsigned best = NEAR_NONE;
 
-	if (name.len == 0 || name.len > NEAR_CHARS)
-		return NULL;
-	for (size_t i = 0; i < c->count; i++) {
-		struct str other = c->tools[i]->name;
-		size_t apart = other.len > name.len ? other.len - name.len : name.len - other.len;
-		if (apart >= best)
-			continue;
-		unsigned d = distance(name, other);
-		if (d < best) {
-			best = d;
+	for (size_t i = 0; i < c->count; i++)
+		if (near_better(name, c->tools[i]->name, &best))
 			nearest = c->tools[i];
-		}
-	}
 	return nearest;
 }
 

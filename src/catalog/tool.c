@@ -342,5 +342,9 @@ tool_write(struct jw *w, const struct tool *t)
 	jw_member_int(w, "timeout_ms", t->timeout_ms);
 	jw_key(w, "input_schema");
 	jw_value(w, t->input_schema);
+	if (t->examples) {
+		jw_key(w, "examples");
+		jw_value(w, t->examples);
+	}
 	jw_end(w);
 }

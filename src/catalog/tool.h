@@ -58,7 +58,7 @@ struct tool *tool_ref(struct tool *t);
 void tool_unref(struct tool *t); /* takes NULL */
 
 /* As lists show it: name, title, description, side_effects (the capability), reversibility,
- * requires_workspace, timeout_ms, input_schema. */
+ * requires_workspace, timeout_ms, input_schema, examples if there are. */
 void tool_write(struct jw *w, const struct tool *t);
 
 #endif

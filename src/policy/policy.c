@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "base/near.h"
 
 #define SECTION "tool_confirmation"
 #define CONFIRM_SECONDS_MAX 86400
-#define NEAR_BYTES 40 /* longer keys get no suggestion */
 
 static const char *const mode_names[] = {
     [MODE_AUTO] = "auto",
@@ -116,44 +116,16 @@ key_line(const struct reading *r, const struct json *value)
 						    : yaml_line(r->yaml, value);
 }
 
-/* Edits that make one out of the other; both are short. */
-static unsigned
-distance(struct str a, struct str b)
-{
-	unsigned row[NEAR_BYTES + 1];
-
-	for (unsigned j = 0; j <= b.len; j++)
-		row[j] = j;
-	for (unsigned i = 1; i <= a.len; i++) {
-		unsigned diagonal = row[0];
-		row[0] = i;
-		for (unsigned j = 1; j <= b.len; j++) {
-			unsigned change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-			diagonal = row[j];
-			unsigned edit = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-			row[j] = change < edit ? change : edit;
-		}
-	}
-	return row[b.len];
-}
-
-/* The nearest of the known keys; its beginning, in any case, is near. NULL when none is. */
 static const char *
 nearest(struct str key, const char *const *known, size_t count)
 {
-	const char *best = NULL;
-	unsigned least = (unsigned)key.len / 3 + 2;
+	const char *near = NULL;
+	unsigned best = NEAR_NONE;
 
-	for (size_t i = 0; i < count && key.len <= NEAR_BYTES; i++) {
-		struct str name = str_of(known[i]);
-		bool begins = key.len >= 3 && str_eq_nocase(key, str_upto(name, key.len));
-		unsigned d = begins ? 0 : distance(key, name);
-		if (d < least) {
-			least = d;
-			best = known[i];
-		}
-	}
-	return best;
+	for (size_t i = 0; i < count; i++)
+		if (near_better(key, str_of(known[i]), &best))
+			near = known[i];
+	return near;
 }
 
 static int

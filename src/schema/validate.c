@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "base/near.h"
+
 /* ---- the report: lines as they are found, put in order at the end ---- */
 
 struct row {
@@ -103,62 +105,19 @@ report_sort(struct report *r)
 
 /* ---- unknown properties ---- */
 
-#define NEAR_MAX 32
 #define UNEXPECTED_SHOWN 5
-
-static size_t
-least(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-static char
-lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-/* How many letters must be put in, taken out or changed. Both at most NEAR_MAX long. */
-static size_t
-distance(struct str a, struct str b)
-{
-	size_t row[NEAR_MAX + 1];
-
-	for (size_t k = 0; k <= b.len; k++)
-		row[k] = k;
-	for (size_t i = 1; i <= a.len; i++) {
-		size_t diagonal = row[0];
-		row[0] = i;
-		for (size_t k = 1; k <= b.len; k++) {
-			size_t changed = diagonal + (lower(a.ptr[i - 1]) != lower(b.ptr[k - 1]));
-			diagonal = row[k];
-			row[k] = least(row[k] + 1, row[k - 1] + 1, changed);
-		}
-	}
-	return row[b.len];
-}
 
 /* The declared property that name was probably meant to be; {NULL,0} for none. */
 static struct str
 nearest(const struct schema *s, const struct node *n, struct str name)
 {
-	struct str best = {NULL, 0};
-	size_t best_distance = SIZE_MAX;
+	struct str found = {NULL, 0};
+	unsigned best = NEAR_NONE;
 
-	for (size_t i = n->name_at; i < n->name_at + n->name_len && name.len <= NEAR_MAX; i++) {
-		struct str known = s->names[i].text;
-		if (!s->names[i].schema || known.len > NEAR_MAX)
-			continue;
-		size_t d = distance(name, known);
-		size_t longer = name.len > known.len ? name.len : known.len;
-		if (3 * d <= longer && d < best_distance) {
-			best = known;
-			best_distance = d;
-		}
-	}
-	return best;
+	for (size_t i = n->name_at; i < n->name_at + n->name_len; i++)
+		if (s->names[i].schema && near_better(name, s->names[i].text, &best))
+			found = s->names[i].text;
+	return found;
 }
 
 static struct name *
