@@ -42,13 +42,18 @@ enum exit_code {
 
 #define COMMAND(name, function, ...) int cmd_##function(const struct args *a);
 #define OPTION(...)
+#define NOTE(...)
 #include "../../tbl/commands.def"
 #undef COMMAND
 #undef OPTION
+#undef NOTE
 
 /* "holdfast call: sentence" on standard error; they return EXIT_USAGE and EXIT_REFUSED. */
 int usage_error(const struct args *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int refuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+/* Says that there is none of this name, and what may be meant; EXIT_USAGE. */
+int command_unknown(const char *name);
 
 void help_print(const struct command_row *command); /* NULL: the whole program */
 

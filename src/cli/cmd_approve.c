@@ -8,9 +8,9 @@
 #include "cli/show.h"
 
 static const struct column columns[] = {
-    {"ID", "confirmation_request_id", SHOW_ID}, {"TOOL", "tool_name", SHOW_TEXT},
-    {"WANTS TO", "side_effects", SHOW_TEXT},    {"UNTIL", "expires_at", SHOW_CLOCK},
-    {"WORKSPACE", "workspace_path", SHOW_TEXT}, {"WHAT", "input_summary", SHOW_TEXT},
+    {"ID", "confirmation_request_id", SHOW_ID},    {"TOOL", "tool_name", SHOW_TEXT},
+    {"WANTS TO", "side_effects", SHOW_TEXT, 3},    {"UNTIL", "expires_at", SHOW_CLOCK, 2},
+    {"WORKSPACE", "workspace_path", SHOW_TEXT, 1}, {"WHAT", NULL, SHOW_WHAT},
 };
 
 /* The one question there is; with none or several, a list of them and a usage error. */

@@ -19,7 +19,6 @@ struct one_call {
 	const struct args *args;
 	struct buf input; /* JSON text */
 	char session[64];
-	bool opened; /* by us: to be ended by us */
 	struct follow follow;
 	struct reply turn; /* with the result */
 };
@@ -87,7 +86,7 @@ open_session(struct one_call *c)
 	if (code != EXIT_FINE)
 		return code;
 	snprintf(c->session, sizeof(c->session), "%.*s", STR_ARG(member(reply.root, "session_id")));
-	c->opened = true;
+	c->follow.owned = true;
 	api_done(&reply);
 	return EXIT_FINE;
 }
@@ -98,7 +97,7 @@ end_session(struct one_call *c)
 	struct buf target = BUF_INIT(KIB);
 	struct reply reply = {0};
 
-	if (!c->opened)
+	if (!c->follow.owned)
 		return;
 	buf_addf(&target, "/sessions/%s", c->session);
 	api_request(c->follow.api, "DELETE", buf_z(&target), (struct str){NULL, 0}, &reply, NULL);
@@ -143,27 +142,57 @@ make_call(struct one_call *c)
 	return code;
 }
 
+/* How somebody could be asked the next time. */
 static void
-print_json(const struct json *result)
+print_ways(void)
 {
-	struct buf line = BUF_INIT(LIMIT_CLIENT_ANSWER * 2);
-	struct jw w = jw(&line);
+	struct reply status = {0};
+	struct api *api = NULL;
+	struct err e;
 
-	jw_value(&w, result);
-	text_print_json(stdout, buf_str(&line));
-	buf_done(&line);
+	fputs("Use --yes, or run it in a terminal, or let somebody watch and answer:\n", stderr);
+	if (api_open(API_DAEMON, NULL, &api, &e) < 0)
+		fputs("  holdfast serve              and then its status page, or\n", stderr);
+	else if (api_request(api, "GET", "/status", (struct str){NULL, 0}, &status, &e) == 0 &&
+		 member(status.root, "page").len)
+		fprintf(stderr, "  %-26.*s  (`holdfast status` shows it with its token), or\n",
+			STR_ARG(member(status.root, "page")));
+	fputs("  holdfast events --follow    in a terminal\n", stderr);
+	api_done(&status);
+	api_close(api);
+}
+
+/* "$" is the schema's name for the whole; each line of a refusal begins with a place. */
+static void
+place_text(struct buf *out, struct str refusal)
+{
+	struct str line;
+	const char *newline = "";
+
+	for (; str_split(&refusal, '\n', &line); newline = "\n") {
+		bool whole = str_starts(line, S("$: "));
+		buf_addf(out, "%s%s", newline, whole ? "the input: " : "");
+		buf_add(out, str_from(line, whole ? 3 : 0));
+	}
 }
 
 /* A failure of the call is its first block; what follows is what the tool had given by then. */
 static void
 print_failure(const struct one_call *c, struct str class, const struct json *content)
 {
+	struct buf text = BUF_INIT(64 * KIB);
+	struct str reason = member(json_at(content, 0), "text");
+
+	if (term_is(stderr) && str_is(class, "validation_error"))
+		place_text(&text, reason);
+	else
+		buf_add(&text, reason);
 	fputs(paint(stderr, RED), stderr);
-	refuse("%.*s: %.*s", STR_ARG(class), STR_ARG(member(json_at(content, 0), "text")));
+	refuse("%.*s: %.*s", STR_ARG(class), STR_ARG(buf_str(&text)));
 	fputs(paint(stderr, PLAIN), stderr);
 	if (str_is(class, "confirmation_timeout") && !c->follow.person && !c->follow.yes)
-		fputs("Use --yes, or run it in a terminal, or start `holdfast serve` and watch.\n",
-		      stderr);
+		print_ways();
+	buf_done(&text);
 }
 
 static int
@@ -177,7 +206,7 @@ print_result(struct one_call *c)
 	if (!result)
 		return refuse("the call has no result");
 	if (args_given(c->args, "json"))
-		print_json(result);
+		show_json_value(result);
 	else if (class.len)
 		print_failure(c, class, content);
 	if (!args_given(c->args, "json"))

@@ -47,8 +47,6 @@ print_commands(const char *separator)
 	const char *between = "";
 
 	for (size_t i = 0; i < command_count; i++) {
-		if (command_rows[i].hidden)
-			continue;
 		printf("%s%s", between, command_rows[i].name);
 		between = separator;
 	}
@@ -81,7 +79,8 @@ bash(void)
 	printf("\tesac\n"
 	       "\tcase $word:$before in\n"
 	       "\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
-	       "\t*:call) COMPREPLY=($(compgen -W \"$(holdfast completion tools 2>/dev/null)\" -- "
+	       "\t*:call|*:tools) COMPREPLY=($(compgen -W \"$(holdfast completion tools "
+	       "2>/dev/null)\" -- "
 	       "\"$word\")) ;;\n"
 	       "\t*:help) COMPREPLY=($(compgen -W '");
 	print_commands(" ");
@@ -114,8 +113,6 @@ zsh(void)
 	       "\tcommands=(\n");
 	for (size_t i = 0; i < command_count; i++) {
 		char row[512];
-		if (command_rows[i].hidden)
-			continue;
 		snprintf(row, sizeof(row), "%s:%s", command_rows[i].name, command_rows[i].sentence);
 		fputs("\t\t", stdout);
 		print_quoted(row);
@@ -126,7 +123,7 @@ zsh(void)
 	       "\t\t_describe command commands\n"
 	       "\t\treturn\n"
 	       "\tfi\n"
-	       "\tif [[ $words[2] == call && CURRENT -eq 3 && $words[3] != -* ]]; then\n"
+	       "\tif [[ $words[2] == (call|tools) && CURRENT -eq 3 && $words[3] != -* ]]; then\n"
 	       "\t\ttools=(${(f)\"$(holdfast completion tools 2>/dev/null)\"})\n"
 	       "\t\t_describe tool tools\n"
 	       "\t\treturn\n"
@@ -137,7 +134,7 @@ zsh(void)
 	       "\tcase $command in\n"
 	       "\thelp) _describe command commands ;;\n");
 	for (size_t i = 0; i < command_count; i++) {
-		if (command_rows[i].hidden || strcmp(command_rows[i].name, "help") == 0)
+		if (strcmp(command_rows[i].name, "help") == 0)
 			continue;
 		printf("\t%s) _arguments '--help[explain the command]'", command_rows[i].name);
 		for (size_t k = 0; k < OPTION_COUNT; k++)
@@ -153,8 +150,6 @@ fish(void)
 {
 	printf("complete -c holdfast -f\n");
 	for (size_t i = 0; i < command_count; i++) {
-		if (command_rows[i].hidden)
-			continue;
 		printf("complete -c holdfast -n __fish_use_subcommand -a %s -d ",
 		       command_rows[i].name);
 		print_quoted(command_rows[i].sentence);
@@ -170,7 +165,7 @@ fish(void)
 		print_quoted(o->sentence);
 		putchar('\n');
 	}
-	printf("complete -c holdfast -n '__fish_seen_subcommand_from call' "
+	printf("complete -c holdfast -n '__fish_seen_subcommand_from call tools' "
 	       "-a '(holdfast completion tools 2>/dev/null)'\n"
 	       "complete -c holdfast -n '__fish_seen_subcommand_from help' -a '");
 	print_commands(" ");

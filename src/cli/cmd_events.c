@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "base/ulid.h"
 #include "cli/args.h"
 #include "cli/find.h"
 #include "cli/show.h"
 #include "cli/term.h"
-#include "json/write.h"
 
 #define LAST_EVENTS 100
 #define AGAIN_MS 1000 /* between two attempts to reach a gateway that went away */
@@ -24,16 +24,10 @@ struct feed {
 static void
 print_event(const struct feed *f, const struct json *event)
 {
-	struct buf line = BUF_INIT(4 * LIMIT_EVENT_BYTES);
-	struct jw w = jw(&line);
-
-	if (f->json) {
-		jw_value(&w, event);
-		text_print_json(stdout, buf_str(&line));
-	} else {
+	if (f->json)
+		show_json_value(event);
+	else
 		show_event(event);
-	}
-	buf_done(&line);
 }
 
 static void
@@ -166,9 +160,15 @@ int
 cmd_events(const struct args *a)
 {
 	struct feed f = {.args = a, .json = args_given(a, "json")};
-	int code = api_enter(API_ANY, &f.api);
+	const char *since = args_value(a, "since");
+	int code;
 
-	if (code != EXIT_FINE)
+	if (since && strcmp(since, "0") != 0 && !ulid_valid(str_of(since)))
+		return usage_error(a,
+				   "--since takes the id of an event, of 26 letters and digits, "
+				   "or 0 for all; '%.100s' is none",
+				   since);
+	if ((code = api_enter(API_ANY, &f.api)) != EXIT_FINE)
 		return code;
 	code = find_place(&f);
 	if (code == EXIT_FINE)

@@ -14,9 +14,8 @@ print_program(void)
 	       "effects,\n"
 	       "and keeps a journal.\n\nCommands:\n");
 	for (size_t i = 0; i < command_count; i++)
-		if (!command_rows[i].hidden)
-			printf("  %s%-10s%s %s\n", paint(stdout, BOLD), command_rows[i].name,
-			       paint(stdout, PLAIN), command_rows[i].sentence);
+		printf("  %s%-10s%s %s\n", paint(stdout, BOLD), command_rows[i].name,
+		       paint(stdout, PLAIN), command_rows[i].sentence);
 	printf("\n`holdfast help COMMAND` tells more. Commands use the running gateway where there "
 	       "is\n"
 	       "one, and otherwise do the work in their own process.\n");
@@ -43,16 +42,28 @@ print_option(const struct option_row *o)
 }
 
 static void
+print_notes(const struct command_row *command)
+{
+	const char *before = "\n";
+
+	for (size_t i = 0; i < note_count; i++)
+		if (strcmp(note_rows[i].command, command->name) == 0) {
+			printf("%s%s\n", before, note_rows[i].line);
+			before = "";
+		}
+}
+
+static void
 print_command(const struct command_row *command)
 {
 	printf("Usage: holdfast %s%s%s%s\n\n%s\n", command->name, command->arguments[0] ? " " : "",
 	       command->arguments, has_options(command) ? " [OPTIONS]" : "", command->sentence);
-	if (!has_options(command))
-		return;
-	printf("\nOptions:\n");
+	if (has_options(command))
+		printf("\nOptions:\n");
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		if (strcmp(option_rows[i].command, command->name) == 0)
 			print_option(&option_rows[i]);
+	print_notes(command);
 }
 
 void
@@ -65,16 +76,23 @@ help_print(const struct command_row *command)
 }
 
 int
+command_unknown(const char *name)
+{
+	const char *near = command_near(name);
+
+	refuse("there is no command '%.100s'%s%s%s", name, near ? "; did you mean " : "",
+	       near ? near : "", near ? "?" : "");
+	fputs("Try: holdfast --help\n", stderr);
+	return EXIT_USAGE;
+}
+
+int
 cmd_help(const struct args *a)
 {
 	const struct command_row *command = NULL;
 
-	if (a->count > 0 && !(command = command_find(a->words[0]))) {
-		const char *near = command_near(a->words[0]);
-		return usage_error(a, "there is no command '%.100s'%s%s%s", a->words[0],
-				   near ? "; did you mean " : "", near ? near : "",
-				   near ? "?" : "");
-	}
+	if (a->count > 0 && !(command = command_find(a->words[0])))
+		return command_unknown(a->words[0]);
 	help_print(command);
 	return EXIT_FINE;
 }

@@ -10,11 +10,12 @@
 
 #define LAST_CALLS 20
 
+/* Why something failed is in the call's own page; what it was is not to be missed. */
 static const struct column row_columns[] = {
-    {"TIME", "opened_at", SHOW_TIME},  {"CALL", "call_id", SHOW_ID},
-    {"TOOL", "tool_name", SHOW_TEXT},  {"STATE", "state", SHOW_TEXT},
-    {"SUCCESS", "success", SHOW_TEXT}, {"CLASS", "error_class", SHOW_TEXT},
-    {"RAN", "ran_ms", SHOW_MS},        {"RULE", "rule", SHOW_TEXT},
+    {"TIME", "opened_at", SHOW_TIME, 4},    {"CALL", "call_id", SHOW_ID},
+    {"TOOL", "tool_name", SHOW_TEXT},       {"OUTCOME", NULL, SHOW_OUTCOME},
+    {"CLASS", "error_class", SHOW_TEXT, 2}, {"RAN", "ran_ms", SHOW_MS, 3},
+    {"RULE", "rule", SHOW_TEXT, 1},         {"WHAT", NULL, SHOW_WHAT},
 };
 
 static const struct column call_columns[] = {
@@ -25,8 +26,7 @@ static const struct column call_columns[] = {
     {"tool", "tool_name", SHOW_TEXT},
     {"may", "capability", SHOW_TEXT},
     {"effect", "reversibility", SHOW_TEXT},
-    {"state", "state", SHOW_TEXT},
-    {"success", "success", SHOW_TEXT},
+    {"outcome", NULL, SHOW_OUTCOME},
     {"class", "error_class", SHOW_TEXT},
     {"message", "message", SHOW_TEXT},
     {"inside", "inside", SHOW_TEXT},
@@ -109,7 +109,7 @@ log_call(struct api *api, struct str id, bool json, int *ret_code)
 	buf_addz(&target, "/calls/");
 	url_add(&target, id);
 	bool there = buf_z(&target) &&
-		     api_request(api, "GET", target.ptr, (struct str){NULL, 0}, &call, &e) == 0 &&
+		     api_request(api, "GET", target.ptr, (struct str){NULL}, &call, &e) == 0 &&
 		     call.status == 200;
 	if (there)
 		print_call(&call, json);

@@ -21,12 +21,13 @@
 #define LOOK_MS 20
 #define IDLE_SECONDS "600" /* then a daemon nobody uses ends */
 
-/* In the child: its own session, nothing of ours open, its words in a file. */
+/* In the child: its own session, nothing of ours open, its complaints in a file. What it says at
+ * the start has the token in it, and goes nowhere. */
 static void
 become_daemon(const char *log, const char *config)
 {
 	const char *argv[10] = {"holdfast", "serve",       "--listen",
-				"none",     "--idle-exit", IDLE_SECONDS};
+				"auto",     "--idle-exit", IDLE_SECONDS};
 	size_t n = 6;
 	sigset_t none;
 
@@ -37,8 +38,8 @@ become_daemon(const char *log, const char *config)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
-	int in = open("/dev/null", O_RDONLY), out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-	if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+	int null = open("/dev/null", O_RDWR), out = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	if (null < 0 || out < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(out, 2) < 0)
 		_exit(127);
 	closefrom(3);
 	if (chdir("/") < 0) /* it outlives whatever is mounted here */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "cli/api.h"
 #include "cli/args.h"
@@ -100,11 +101,9 @@ read_token(struct daemon *d, struct err *e)
 		token_make(d->token);
 		return 0;
 	}
-	if ((code = path_state(&dir, e)) < 0 || (code = path_make_dir(dir.text, e)) < 0)
+	if ((code = path_state(&dir, e)) < 0 || (code = path_make_dir(dir.text, e)) < 0 ||
+	    (code = token_path(&d->token_file, e)) < 0)
 		return code;
-	int n = snprintf(d->token_file.text, sizeof(d->token_file.text), "%s/token", dir.text);
-	if (n < 0 || (size_t)n >= sizeof(d->token_file.text))
-		return err_set(e, E_CONFIG, "the path of the token is too long");
 	return token_load(d->token_file.text, d->token, e);
 }
 
@@ -121,10 +120,58 @@ find_socket(struct daemon *d, struct err *e)
 	return 0;
 }
 
+/* As a shell takes it: quoted where it must be. */
+static void
+shell_word(struct buf *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+:@%,=";
+	bool quote = word[strspn(word, plain)] != '\0';
+
+	buf_addz(out, quote ? "'" : "");
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_addz(out, "'\\''");
+		else
+			buf_addc(out, *word);
+	buf_addz(out, quote ? "'" : "");
+}
+
+/* The command that ends the gateway on this socket. */
+static const char *
+stop_command(const struct daemon *d, struct buf *out)
+{
+	if (args_given(d->args, "socket")) {
+		buf_addz(out, "HOLDFAST_SOCKET=");
+		shell_word(out, d->socket.text);
+		buf_addc(out, ' ');
+	}
+	buf_addz(out, "holdfast stop");
+	return buf_z(out);
+}
+
+/* "; its status page is at http://..." of the one that runs already, as far as it tells. */
+static void
+page_text(struct buf *out, struct client *c)
+{
+	struct buf body = BUF_INIT(64 * KIB);
+	struct json_doc *doc = NULL;
+	int status;
+
+	if (client_request(c, "GET", "/status", (struct str){NULL, 0}, &status, &body, NULL) == 0 &&
+	    json_parse(buf_str(&body), &json_door, &doc, NULL) == 0 &&
+	    member(json_root(doc), "page").len)
+		buf_addf(out, "; its status page is at %.*s",
+			 STR_ARG(member(json_root(doc), "page")));
+	json_doc_unref(doc);
+	buf_done(&body);
+}
+
 /* Two gateways on one socket would share neither questions nor slots. */
 static int
 refuse_second(const struct daemon *d)
 {
+	struct buf stop = BUF_INIT(8 * LIMIT_PATH), page = BUF_INIT(64 * KIB);
 	struct ucred peer = {0};
 	struct client *c;
 	struct err e;
@@ -132,9 +179,14 @@ refuse_second(const struct daemon *d)
 	if (client_connect_unix(d->socket.text, &c, &e) < 0)
 		return EXIT_FINE;
 	getsockopt(client_fd(c), SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof(peer)});
+	page_text(&page, c);
 	client_free(c);
-	return refuse("a gateway is running already (process %d, on %s); `holdfast stop` ends it",
-		      (int)peer.pid, d->socket.text);
+	refuse("a gateway is running already (process %d, on %s)%.*s", (int)peer.pid,
+	       d->socket.text, STR_ARG(buf_str(&page)));
+	fprintf(stderr, "To stop it: %s\n", stop_command(d, &stop));
+	buf_done(&stop);
+	buf_done(&page);
+	return EXIT_REFUSED;
 }
 
 /* The doors */
@@ -145,6 +197,8 @@ open_tcp(struct daemon *d)
 	uint16_t port;
 	int code = hf_listen(d->hf, d->listen.host, d->listen.port, &port);
 
+	if (code == E_EXISTS && d->listen.yields)
+		code = hf_listen(d->hf, d->listen.host, 0, &port);
 	if (code == E_EXISTS)
 		return refuse("port %u of %s is in use; give another with --listen %s:PORT (0 "
 			      "takes a free one), or "
@@ -170,6 +224,7 @@ static void
 print_doors(const struct daemon *d)
 {
 	bool v6 = strchr(d->listen.host, ':') != NULL;
+	struct buf stop = BUF_INIT(8 * LIMIT_PATH);
 
 	printf("%sholdfast %s%s\n", paint(stdout, BOLD), hf_version(), paint(stdout, PLAIN));
 	if (d->listen.tcp)
@@ -178,8 +233,9 @@ print_doors(const struct daemon *d)
 	if (d->token_file.text[0])
 		printf("  token        %s\n", d->token_file.text);
 	printf("  socket       %s\n", d->socket.text);
-	printf("  to stop      Ctrl-C, or: holdfast stop\n");
+	printf("  to stop      Ctrl-C, or: %s\n", stop_command(d, &stop));
 	fflush(stdout);
+	buf_done(&stop);
 }
 
 /* Stopping */

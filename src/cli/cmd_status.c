@@ -1,44 +1,79 @@
 /* cmd_status.c - does a gateway run, and how do things stand in it. */
 
 #include <stdio.h>
+#include <unistd.h>
 
+#include "cli/api.h"
 #include "cli/args.h"
+#include "cli/serve.h"
 #include "cli/show.h"
 #include "cli/term.h"
-#include "json/write.h"
 
 static void
-print_counts(const char *title, const struct json *counts)
+print_line(const char *title, struct str text)
+{
+	printf("  %-12s %.*s\n", title, STR_ARG(text));
+}
+
+/* Of many figures those that say something. */
+static void
+counts_text(struct buf *out, const struct json *counts)
 {
 	const char *comma = "";
-	struct buf text = BUF_INIT(4 * 1024);
+	int64_t n;
 
-	for (struct json_iter it = json_iter(counts); json_next(&it); comma = ", ") {
-		buf_addz(&text, comma);
-		value_text(&text, it.value);
-		buf_addf(&text, " %.*s", STR_ARG(it.key));
-	}
-	printf("  %-10s %.*s\n", title, STR_ARG(buf_str(&text)));
+	for (struct json_iter it = json_iter(counts); json_next(&it);)
+		if (json_int(it.value, &n) && n != 0) {
+			buf_addf(out, "%s%lld ", comma, (long long)n);
+			text_safe(out, it.key, SAFE_LINE);
+			comma = ", ";
+		}
+	if (!out->len)
+		buf_addz(out, "none");
+}
+
+/* The address a browser can be given; the token is in our own file, if one is asked for. */
+static void
+print_page(struct str page)
+{
+	struct buf text = BUF_INIT(64 * KIB);
+	char token[TOKEN_TEXT];
+	struct path file;
+	struct err e;
+
+	text_safe(&text, page, SAFE_LINE);
+	bool known = token_path(&file, &e) == 0 && access(file.text, R_OK) == 0 &&
+		     token_load(file.text, token, &e) == 0;
+	if (known)
+		buf_addf(&text, "#token=%s", token);
+	print_line("status page", buf_str(&text));
+	if (known)
+		print_line("token", str_of(file.text));
 	buf_done(&text);
 }
 
 static void
-print(const struct reply *status, const struct reply *version, const char *socket)
+print(const struct json *status, const char *socket)
 {
-	printf("%sholdfast %.*s is running%s\n", paint(stdout, BOLD),
-	       STR_ARG(member(version->root, "version")), paint(stdout, PLAIN));
-	printf("  %-10s %s\n", "socket", socket);
-	for (struct json_iter it = json_iter(status->root); json_next(&it);) {
-		struct buf text = BUF_INIT(4 * 1024);
-		char title[32];
-		snprintf(title, sizeof(title), "%.*s", STR_ARG(it.key));
-		value_text(&text, it.value);
-		if (json_is(it.value, JSON_OBJECT))
-			print_counts(title, it.value);
-		else
-			printf("  %-10s %.*s\n", title, STR_ARG(buf_str(&text)));
-		buf_done(&text);
+	static const char *const figures[] = {"tools", "sessions", "questions", "watchers"};
+	static const char *const counts[] = {"calls", "totals"};
+	struct buf text = BUF_INIT(4 * KIB);
+
+	text_safe(&text, member(status, "version"), SAFE_LINE);
+	printf("%sholdfast %.*s is running%s\n", paint(stdout, BOLD), STR_ARG(buf_str(&text)),
+	       paint(stdout, PLAIN));
+	if (member(status, "page").len)
+		print_page(member(status, "page"));
+	print_line("socket", str_of(socket));
+	printf("  %-12s %lld\n", "process", (long long)member_int(status, "pid"));
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+		printf("  %-12s %lld\n", figures[i], (long long)member_int(status, figures[i]));
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		buf_reset(&text);
+		counts_text(&text, json_get(status, str_of(counts[i])));
+		print_line(counts[i], buf_str(&text));
 	}
+	buf_done(&text);
 }
 
 static int
@@ -54,7 +89,7 @@ not_running(bool json)
 int
 cmd_status(const struct args *a)
 {
-	struct reply status = {0}, version = {0};
+	struct reply status = {0};
 	struct path socket;
 	struct api *api;
 	struct err e;
@@ -63,14 +98,11 @@ cmd_status(const struct args *a)
 	if (api_open(API_DAEMON, NULL, &api, &e) < 0)
 		return not_running(args_given(a, "json"));
 	code = api_get(api, &status, "/status");
-	if (code == EXIT_FINE)
-		code = api_get(api, &version, "/server/version");
 	if (code == EXIT_FINE && args_given(a, "json"))
 		show_json(&status);
 	else if (code == EXIT_FINE && api_socket(&socket, false, &e) == 0)
-		print(&status, &version, socket.text);
+		print(status.root, socket.text);
 	api_done(&status);
-	api_done(&version);
 	api_close(api);
 	return code;
 }

@@ -34,8 +34,13 @@ open_stream(struct follow *f)
 	bool again = f->last_event[0] != '\0';
 	struct err e;
 
-	buf_addf(&target, "/sessions/%s/events%s%s", f->session, again ? "?since=" : "",
-		 f->last_event);
+	buf_addf(&target, "/sessions/%s/events", f->session);
+	/* Not attached a second time: with the first stream the session has ended, and only what
+	 * was kept of it can be read. */
+	if (again)
+		buf_addf(&target, "?since=%s", f->last_event);
+	else if (f->owned)
+		buf_addz(&target, "?attach=1");
 	client_free(f->stream);
 	f->stream = NULL;
 	int code = api_events(f->api, buf_z(&target), &f->stream, &e);
@@ -82,7 +87,7 @@ follow_end(struct follow *f)
 	f->signals = -1;
 }
 
-/* Post to something of the turn's; what comes back does not matter. */
+/* The question goes with its call: nothing of it is journalled as a person's answer. */
 static void
 cancel_turn(struct follow *f)
 {
@@ -90,6 +95,11 @@ cancel_turn(struct follow *f)
 	struct reply reply;
 	struct err e;
 
+	f->stopping = true;
+	progress_erase(&f->progress);
+	if (f->question.root)
+		fputc('\n', f->person);
+	api_done(&f->question);
 	buf_addf(&target, "/sessions/%s/turns/%s/cancel", f->session, f->turn);
 	if (api_request(f->api, "POST", buf_z(&target), S("{}"), &reply, &e) < 0)
 		refuse("%s", err_text(&e));
@@ -123,10 +133,6 @@ interrupted(struct follow *f)
 	signal(SIGTERM, leave_at_once);
 	signal(SIGHUP, leave_at_once);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-	progress_erase(&f->progress);
-	if (f->question.root)
-		fputc('\n', f->person);
-	api_done(&f->question);
 	cancel_turn(f);
 }
 
@@ -147,13 +153,22 @@ wait_for_others(struct follow *f, struct str request)
 		STR_ARG(short_id(request)));
 }
 
+/* What was typed before the choices were seen is no answer. */
+static void
+prompt(struct follow *f)
+{
+	ask_keys(f->person, f->question.root);
+	tcflush(fileno(f->person), TCIFLUSH);
+	ask_prompt(f->person, f->question.root, false);
+}
+
 static void
 asked(struct follow *f, const struct json *payload)
 {
 	struct str request = member(payload, "confirmation_request_id");
 	int code;
 
-	if (f->signal)
+	if (f->stopping)
 		return;
 	if (f->yes) {
 		ask_answer(f->api, request, &(struct ask_answer){true, "once", NULL, "--yes"},
@@ -169,44 +184,56 @@ asked(struct follow *f, const struct json *payload)
 	if (fetch_question(f, request) != EXIT_FINE)
 		return; /* answered already: the next event says so */
 	ask_show(f->person, f->question.root);
-	ask_keys(f->person, f->question.root);
-	/* What was typed before the question was seen is no answer to it. */
+	prompt(f);
+}
+
+static void
+settled_elsewhere(struct follow *f, const struct json *payload)
+{
+	struct buf line = BUF_INIT(4 * KIB);
+
+	if (str_is(member(payload, "decision"), "timeout")) {
+		buf_addz(&line, "Nobody answered in time.");
+	} else {
+		buf_addz(&line, "It was answered elsewhere: ");
+		value_text(&line, json_get(payload, S("decision")));
+		if (member(payload, "by").len)
+			buf_addz(&line, " by ");
+		value_text(&line, json_get(payload, S("by")));
+	}
+	fprintf(f->person, "\n%.*s\n", STR_ARG(buf_str(&line)));
+	fflush(f->person);
+	/* What is half typed would go to the shell, or to the next question. */
 	tcflush(fileno(f->person), TCIFLUSH);
-	ask_prompt(f->person, f->question.root, false);
+	buf_done(&line);
 }
 
 static void
 resolved(struct follow *f, const struct json *payload)
 {
-	struct buf line = BUF_INIT(4 * KIB);
-
-	if (f->question.root) {
-		value_text(&line, json_get(payload, S("decision")));
-		if (member(payload, "by").len)
-			buf_addz(&line, " by ");
-		value_text(&line, json_get(payload, S("by")));
-		fprintf(f->person, "\nIt was answered elsewhere: %.*s\n", STR_ARG(buf_str(&line)));
-		fflush(f->person);
-	}
+	if (f->question.root)
+		settled_elsewhere(f, payload);
 	api_done(&f->question);
 	f->progress = (struct progress){0};
-	buf_done(&line);
 }
 
-/* The terminal gives whole lines; one that makes no sense is asked for again. */
+/* The terminal gives whole lines; one that makes no sense is asked for again. Its end is no
+ * answer: whoever sat there has left. */
 static void
 typed(struct follow *f)
 {
 	char line[256];
 	ssize_t n = read(fileno(f->person), line, sizeof(line));
-	struct str text = {line, n > 0 ? (size_t)n : 0};
 	int code;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
-	const struct ask_choice *choice = ask_choice(f->question.root, text);
-	if (n <= 0)
-		fputc('\n', f->person);
+	if (n <= 0) {
+		cancel_turn(f);
+		return;
+	}
+	const struct ask_choice *choice =
+	    ask_choice(f->question.root, (struct str){line, (size_t)n});
 	if (choice &&
 	    ask_answer(f->api, member(f->question.root, "confirmation_request_id"),
 		       &(struct ask_answer){choice->allow, choice->scope, NULL, "terminal"},
@@ -216,8 +243,7 @@ typed(struct follow *f)
 	}
 	if (!choice)
 		fputs("That is none of the choices:\n", f->person);
-	ask_keys(f->person, f->question.root);
-	ask_prompt(f->person, f->question.root, false);
+	prompt(f);
 }
 
 /* Events */
@@ -289,7 +315,8 @@ draw(struct follow *f)
 	if (f->question.root && term_can_redraw())
 		ask_prompt(f->person, f->question.root, true);
 	else if (!f->question.root)
-		progress_draw(&f->progress, f->signal ? "stopping" : f->tool, buf_str(&f->output));
+		progress_draw(&f->progress, f->stopping ? "stopping" : f->tool,
+			      buf_str(&f->output));
 }
 
 static void

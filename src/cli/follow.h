@@ -19,6 +19,7 @@ struct follow {
 	const char *tool;    /* for the progress line */
 	FILE *person;        /* who can be asked, or NULL */
 	bool yes;            /* the answer is known */
+	bool owned;          /* the session is only for this: it ends when we go, in whatever way */
 
 	/* after follow_turn */
 	int signal; /* that made us cancel, or 0 */
@@ -30,7 +31,8 @@ struct follow {
 	struct reply question; /* being asked while it has a root */
 	struct buf output;     /* the last line the tool printed */
 	struct progress progress;
-	int signals; /* descriptor, -1 once the next signal ends us */
+	int signals;   /* descriptor, -1 once the next signal ends us */
+	bool stopping; /* it was cancelled from here */
 	bool over;
 };
 

@@ -9,23 +9,13 @@
 
 #define COMMAND(name, function, ...) cmd_##function,
 #define OPTION(...)
+#define NOTE(...)
 static int (*const functions[])(const struct args *a) = {
 #include "../../tbl/commands.def"
 };
 #undef COMMAND
 #undef OPTION
-
-static int
-unknown_command(const char *name)
-{
-	const char *near = command_near(name);
-
-	fprintf(stderr, "holdfast: there is no command '%.100s'", name);
-	if (near)
-		fprintf(stderr, "; did you mean %s?", near);
-	fputs("\nTry: holdfast --help\n", stderr);
-	return EXIT_USAGE;
-}
+#undef NOTE
 
 /* Before a command only these two are options. */
 static const char *
@@ -72,7 +62,7 @@ main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!command)
-		return unknown_command(name);
+		return command_unknown(name);
 	if (args_parse(command, argv + 2, &args, &e) < 0)
 		return usage_error(&args, "%s", err_text(&e));
 	if (args.help) {

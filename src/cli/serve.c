@@ -64,6 +64,11 @@ listen_parse(const char *text, struct listen *ret, struct err *e)
 		*ret = (struct listen){.tcp = false};
 		return 0;
 	}
+	if (text && strcmp(text, "auto") == 0) {
+		l.yields = true;
+		*ret = l;
+		return 0;
+	}
 	port = split_port(&host);
 	if (port.ptr && (!str_to_u64(port, &number) || number > UINT16_MAX))
 		return err_set(e, E_VALIDATION, "'%.*s' is not a port", STR_ARG(port));
@@ -90,6 +95,20 @@ token_make(char out[static TOKEN_TEXT])
 	random_bytes(bytes, sizeof(bytes));
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int
+token_path(struct path *out, struct err *e)
+{
+	struct path dir;
+	int code = path_state(&dir, e);
+
+	if (code < 0)
+		return code;
+	int n = snprintf(out->text, sizeof(out->text), "%s/token", dir.text);
+	return n > 0 && (size_t)n < sizeof(out->text)
+		   ? 0
+		   : err_set(e, E_CONFIG, "the path of the token is too long");
 }
 
 static int

@@ -12,13 +12,16 @@ struct listen {
 	bool tcp;      /* false: "none" */
 	char host[64]; /* numeric */
 	uint16_t port; /* 0: a free one */
+	bool yields;   /* "auto": if the port is taken, a free one */
 };
-/* "HOST:PORT", "[::1]:PORT", "PORT", "HOST" or "none"; NULL: the usual place. E_VALIDATION. */
+/* "HOST:PORT", "[::1]:PORT", "PORT", "HOST", "auto" or "none"; NULL: the usual place.
+ * E_VALIDATION. */
 int listen_parse(const char *text, struct listen *ret, struct err *e);
 bool listen_is_loopback(const struct listen *l);
 
 #define TOKEN_TEXT 65 /* 64 hex digits and the NUL */
 void token_make(char out[static TOKEN_TEXT]);
+int token_path(struct path *out, struct err *e); /* in the state directory. E_CONFIG */
 /* The one in the file, which only we can read; made when there is none yet. E_CONFIG. */
 int token_load(const char *path, char out[static TOKEN_TEXT], struct err *e);
 

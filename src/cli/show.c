@@ -10,6 +10,7 @@
 
 #define CELL_BYTES (64 * KIB)
 #define COLUMNS_MOST 12
+#define LAST_LEAST 24 /* columns on the screen that the last one of a table gets */
 
 struct str
 short_id(struct str id)
@@ -103,10 +104,47 @@ ms_text(struct buf *out, const struct json *v)
 		buf_addf(out, "%lld.%lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
 }
 
+static bool
+is_empty(const struct json *v)
+{
+	return json_is(v, JSON_STRING) ? json_str(v).len == 0 : json_len(v) == 0;
+}
+
+void
+what_text(struct buf *out, const struct json *row)
+{
+	static const char *const members[] = {"command", "command_summary",
+					      "projected_modifications", "files_modified"};
+	static const char *const arguments[] = {"command", "path"};
+	const struct json *input = json_get(row, S("input")), *v = NULL;
+
+	for (size_t i = 0; is_empty(v) && i < ARRAY_LEN(members); i++)
+		v = json_get(row, str_of(members[i]));
+	for (size_t i = 0; is_empty(v) && i < ARRAY_LEN(arguments); i++)
+		v = json_get(input, str_of(arguments[i]));
+	if (is_empty(v))
+		v = input;
+	if (is_empty(v) && !input)
+		v = json_get(row, S("input_summary"));
+	if (!is_empty(v))
+		value_text(out, v);
+}
+
+static void
+outcome_text(struct buf *out, const struct json *row)
+{
+	struct str state = member(row, "state");
+
+	if (!str_is(state, "completed"))
+		text_safe(out, state, SAFE_LINE);
+	else
+		buf_addz(out, json_bool(json_get(row, S("success"))) ? "ok" : "error");
+}
+
 void
 cell_text(struct buf *out, const struct json *row, const struct column *c)
 {
-	const struct json *v = json_get(row, str_of(c->key));
+	const struct json *v = c->key ? json_get(row, str_of(c->key)) : NULL;
 
 	switch (c->as) {
 	case SHOW_TEXT: value_text(out, v); break;
@@ -115,6 +153,8 @@ cell_text(struct buf *out, const struct json *row, const struct column *c)
 	case SHOW_CLOCK: time_text(out, json_str(v), false); break;
 	case SHOW_MS: ms_text(out, v); break;
 	case SHOW_SENTENCE: sentence_text(out, json_str(v)); break;
+	case SHOW_WHAT: what_text(out, row); break;
+	case SHOW_OUTCOME: outcome_text(out, row); break;
 	}
 }
 
@@ -126,48 +166,99 @@ cell(struct buf *out, const struct json *row, const struct column *c)
 	return buf_str(out);
 }
 
-/* The last column is not padded; on a terminal it is cut to what is left of the line. */
+/* A table being printed; columns that are left out have no width. */
+struct table {
+	const struct column *columns;
+	size_t count;
+	unsigned width[COLUMNS_MOST];
+	unsigned line; /* 0: as long as it takes */
+	unsigned room; /* for the last column, 0: as much as it takes */
+};
+
 static void
-print_cell(struct str text, unsigned width, bool last, unsigned *left)
+table_measure(struct table *t, const struct json *rows)
 {
-	if (last) {
-		struct str part = *left > 0 ? text_upto(text, *left) : text;
-		printf("%.*s", STR_ARG(part));
-		return;
+	struct buf text = BUF_INIT(CELL_BYTES * 4);
+
+	for (size_t i = 0; i < t->count; i++) {
+		t->width[i] = text_columns(str_of(t->columns[i].title));
+		for (struct json_iter it = json_iter(rows); json_next(&it);) {
+			unsigned n = text_columns(cell(&text, it.value, &t->columns[i]));
+			t->width[i] = n > t->width[i] ? n : t->width[i];
+		}
 	}
-	printf("%.*s%*s", STR_ARG(text), (int)(width - text_columns(text)) + 2, "");
-	if (*left > width + 2 + 10)
-		*left -= width + 2;
+	buf_done(&text);
+}
+
+/* What stands before the last column. */
+static unsigned
+table_taken(const struct table *t)
+{
+	unsigned taken = 0;
+
+	for (size_t i = 0; i + 1 < t->count; i++)
+		taken += t->width[i] ? t->width[i] + 2 : 0;
+	return taken;
+}
+
+static void
+table_fit(struct table *t)
+{
+	unsigned last = t->width[t->count - 1], least = last < LAST_LEAST ? last : LAST_LEAST;
+
+	if (!t->line)
+		return;
+	for (unsigned drop = 1; drop <= COLUMNS_MOST; drop++)
+		for (size_t i = 0; i + 1 < t->count; i++)
+			if (t->columns[i].drop == drop && table_taken(t) + least > t->line)
+				t->width[i] = 0;
+	unsigned taken = table_taken(t);
+	t->room = taken < t->line ? t->line - taken : 1;
+}
+
+/* What does not fit ends with a sign that it does not. */
+static void
+table_print_last(const struct table *t, struct str text)
+{
+	if (!t->room || text_columns(text) <= t->room)
+		printf("%.*s", STR_ARG(text));
 	else
-		*left = 0; /* too narrow to cut anything sensibly */
+		printf("%.*s…", STR_ARG(text_upto(text, t->room - 1)));
+}
+
+/* row: NULL for the titles. */
+static void
+table_print_line(const struct table *t, const struct json *row)
+{
+	struct buf text = BUF_INIT(CELL_BYTES * 4);
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct str it =
+		    row ? cell(&text, row, &t->columns[i]) : str_of(t->columns[i].title);
+		if (i + 1 == t->count)
+			table_print_last(t, it);
+		else if (t->width[i])
+			printf("%.*s%*s", STR_ARG(it), (int)(t->width[i] - text_columns(it)) + 2,
+			       "");
+	}
+	buf_done(&text);
 }
 
 void
 show_table(const struct json *rows, const struct column *columns, size_t count)
 {
-	unsigned width[COLUMNS_MOST], line = term_is(stdout) ? term_width() : 0, left = line;
-	struct buf text = BUF_INIT(CELL_BYTES * 4);
+	struct table t = {columns, count, .line = term_is(stdout) ? term_width() : 0};
 
-	CHECK(count <= COLUMNS_MOST);
-	for (size_t i = 0; i < count; i++) {
-		width[i] = text_columns(str_of(columns[i].title));
-		for (struct json_iter it = json_iter(rows); json_next(&it);) {
-			unsigned n = text_columns(cell(&text, it.value, &columns[i]));
-			width[i] = n > width[i] ? n : width[i];
-		}
-	}
+	CHECK(count > 0 && count <= COLUMNS_MOST);
+	table_measure(&t, rows);
+	table_fit(&t);
 	printf("%s", paint(stdout, BOLD));
-	for (size_t i = 0; i < count; i++)
-		print_cell(str_of(columns[i].title), width[i], i + 1 == count, &left);
+	table_print_line(&t, NULL);
 	printf("%s\n", paint(stdout, PLAIN));
 	for (struct json_iter it = json_iter(rows); json_next(&it);) {
-		left = line;
-		for (size_t i = 0; i < count; i++)
-			print_cell(cell(&text, it.value, &columns[i]), width[i], i + 1 == count,
-				   &left);
+		table_print_line(&t, it.value);
 		putchar('\n');
 	}
-	buf_done(&text);
 }
 
 void
@@ -188,6 +279,17 @@ void
 show_json(const struct reply *r)
 {
 	text_print_json(stdout, buf_str(&r->body));
+}
+
+void
+show_json_value(const struct json *v)
+{
+	struct buf line = BUF_INIT(LIMIT_CLIENT_ANSWER * 2);
+	struct jw w = jw(&line);
+
+	jw_value(&w, v);
+	text_print_json(stdout, buf_str(&line));
+	buf_done(&line);
 }
 
 static void

@@ -14,23 +14,32 @@ enum show_as {
 	SHOW_CLOCK,    /* only the time */
 	SHOW_MS,       /* a duration */
 	SHOW_SENTENCE, /* the first one */
+	SHOW_WHAT,     /* of the whole row: see what_text */
+	SHOW_OUTCOME,  /* of a journal's row: ok, error (the tool said so), failed, or its state */
 };
 
 struct column {
 	const char *title;
 	const char *key;
 	enum show_as as;
+	unsigned drop; /* where the line is too short: 1 goes first, then 2; 0 stays */
 };
 
 /* One cell, added to out. */
 void cell_text(struct buf *out, const struct json *row, const struct column *c);
 
-/* Rows of objects as a table; on a terminal the last column is cut to fit. */
+/* What a call is about, of a question, an event or a journal's row: the command, the files, or the
+ * arguments. */
+void what_text(struct buf *out, const struct json *row);
+
+/* Rows of objects as a table; on a terminal it fits: columns are left out, the last one is cut. */
 void show_table(const struct json *rows, const struct column *columns, size_t count);
 /* One object, a line for each member that has a value. */
 void show_fields(const struct json *object, const struct column *columns, size_t count);
 /* The answer as it came, and a newline; on a terminal with nothing in it that could harm. */
 void show_json(const struct reply *r);
+/* The same of one value, on a line. */
+void show_json_value(const struct json *v);
 
 /* Content blocks of a result, from the given one on: text as it is, others by a line. */
 void show_content(const struct json *content, size_t from);
@@ -38,7 +47,7 @@ void show_content(const struct json *content, size_t from);
 /* A diff, every line behind the margin. */
 void show_diff(FILE *f, const char *margin, struct str diff);
 
-/* An event in a line: time, session, type, gist. */
+/* An event in a line: time, session, type, gist. What a person is asked for is never cut. */
 void show_event(const struct json *event);
 
 /* The end of an identifier. */

@@ -1,8 +1,9 @@
 /*
  * show_event.c - an event in one line, by a table of patterns.
  *
- * In a pattern {name} is a member of the payload and {~name} the end of an identifier. What
- * stands in brackets is left out when a member in it is missing, null, zero or empty.
+ * In a pattern {name} is a member of the payload, {~name} the end of an identifier, and {*} what
+ * it is about. What stands in brackets is left out when a member in it is missing, null, zero or
+ * empty.
  */
 
 #include "base/limits.h"
@@ -13,6 +14,7 @@ static const struct gist {
 	const char *type;
 	enum paint paint;
 	const char *pattern;
+	bool whole; /* wrapped where others are cut: nobody can say yes to half a command */
 } gists[] = {
     {"session.created", DIM, "in {workspace_path}[ by {client}]"},
     {"session.ended", DIM, "[after {turn_count} turn(s)]"},
@@ -25,8 +27,8 @@ static const struct gist {
     {"tool.failed", RED, "{tool_name}: {error_class}: {error_message}"},
     {"tool.input_invalid", RED, "{tool_name}: {validation_errors}"},
     {"tool.confirmation_requested", YELLOW,
-     "{tool_name} wants to {side_effects}[ (holdfast approve {~confirmation_request_id})]: "
-     "{input_summary}"},
+     "{tool_name} wants to {side_effects}[ (holdfast approve {~confirmation_request_id})]: {*}",
+     true},
     {"tool.confirmation_resolved", BOLD, "{tool_name}: {decision}[ by {by}][, {scope}]"},
     {"tool.output_delta", PLAIN, "{tool_name}: {text}"},
 };
@@ -50,6 +52,12 @@ static bool
 fill_member(struct buf *out, struct str name, const struct json *payload)
 {
 	bool is_id = str_starts(name, S("~"));
+	size_t before = out->len;
+
+	if (str_is(name, "*")) {
+		what_text(out, payload);
+		return out->len > before;
+	}
 	const struct json *v = json_get(payload, str_from(name, is_id));
 
 	if (is_nothing(v)) {
@@ -98,6 +106,30 @@ gist_find(struct str type)
 	return NULL;
 }
 
+#define MARGIN "  │ "
+#define TYPE_COLUMNS 27
+#define HEAD_COLUMNS (8 + 1 + SHORT_ID + 1 + TYPE_COLUMNS + 1)
+#define GIST_LEAST 20
+
+/* The rest of a wrapped line stands behind a margin, so that it cannot look like another event. */
+static void
+print_gist(struct str text, bool whole)
+{
+	unsigned width = term_width();
+	bool roomy = width > HEAD_COLUMNS + GIST_LEAST;
+
+	if (!term_is(stdout) || (!roomy && !whole)) {
+		printf("%.*s\n", STR_ARG(text));
+		return;
+	}
+	struct str first = roomy ? text_upto(text, width - HEAD_COLUMNS) : str_upto(text, 0);
+	while (whole && first.len > 0 && first.len < text.len && first.ptr[first.len - 1] != ' ')
+		first.len--; /* between words */
+	printf("%.*s\n", STR_ARG(first));
+	if (whole && first.len < text.len)
+		text_block(stdout, MARGIN, str_from(text, first.len));
+}
+
 void
 show_event(const struct json *event)
 {
@@ -114,14 +146,11 @@ show_event(const struct json *event)
 		fill_pattern(&text, str_of(g->pattern), payload);
 	else
 		value_text(&text, payload); /* of a newer gateway */
-	printf("%s%-8.*s %-*.*s%s %s%-27.*s%s ", paint(stdout, DIM), STR_ARG(buf_str(&time)),
+	printf("%s%-8.*s %-*.*s%s %s%-*.*s%s ", paint(stdout, DIM), STR_ARG(buf_str(&time)),
 	       SHORT_ID, STR_ARG(buf_str(&session)), paint(stdout, PLAIN),
-	       paint(stdout, g ? g->paint : PLAIN), STR_ARG(buf_str(&type)), paint(stdout, PLAIN));
-	struct str line = buf_str(&text);
-	unsigned taken = 8 + 1 + SHORT_ID + 1 + 27 + 1, width = term_width();
-	if (term_is(stdout) && width > taken + 20)
-		line = text_upto(line, width - taken);
-	printf("%.*s\n", STR_ARG(line));
+	       paint(stdout, g ? g->paint : PLAIN), TYPE_COLUMNS, STR_ARG(buf_str(&type)),
+	       paint(stdout, PLAIN));
+	print_gist(buf_str(&text), g && g->whole);
 	buf_done(&time);
 	buf_done(&session);
 	buf_done(&type);

@@ -11,7 +11,6 @@ struct command_row {
 	const char *arguments;
 	size_t least;
 	size_t most;
-	bool hidden;
 	const char *sentence;
 };
 
@@ -23,18 +22,27 @@ struct option_row {
 	const char *sentence;
 };
 
+struct note_row {
+	const char *command;
+	const char *line;
+};
+
 extern const struct command_row command_rows[];
 extern const size_t command_count;
 extern const struct option_row option_rows[];
+extern const struct note_row note_rows[];
+extern const size_t note_count;
 
 #define COMMAND(...)
 #define OPTION(...) +1
+#define NOTE(...)
 enum {
 	OPTION_COUNT = 0
 #include "../../tbl/commands.def"
 };
 #undef COMMAND
 #undef OPTION
+#undef NOTE
 
 const struct command_row *command_find(const char *name); /* NULL = none */
 /* The nearest name, for "did you mean"; NULL when none is near. */

@@ -151,12 +151,13 @@ def test_yes_answers_this_one_call(box):
 
 
 def test_nobody_can_be_asked(box):
-    for gateway in (None, "running"):
-        if gateway:
-            box.serve()
+    for running in (False, True):
+        gateway = box.serve() if running else None
         done = box.run("call", "write_file", '{"path": "a.txt", "content": "x"}')
         assert done.returncode == REFUSED and done.stdout == ""
-        assert "nobody can be asked" in done.stderr and "--yes" in done.stderr
+        assert "nobody can be asked" in done.stderr and "--yes" in done.stderr and "terminal" in done.stderr
+        assert "holdfast events --follow" in done.stderr
+        assert ("http://127.0.0.1:%d/" % gateway.port if gateway else "holdfast serve") in done.stderr, done.stderr
         assert not box.exists("a.txt")
 
 
@@ -175,6 +176,44 @@ def test_with_somebody_watching_the_call_waits_for_the_answer(box):
     assert caller.returncode == FINE and "seen" in out and "holdfast approve" in err
     done = box.run("approve", question["confirmation_request_id"])
     assert done.returncode == REFUSED and "already allowed by holdfast approve" in done.stderr, done
+    watcher.close()
+
+
+def test_lists_of_questions_show_commands_and_paths(box):
+    gateway = box.serve()
+    session = gateway.session()
+    gateway.start(session, "shell", {"command": "echo 'quoted'"})
+    gateway.start(session, "write_file", {"path": "notes/a.txt", "content": "secret\n"})
+    until(lambda: len(gateway.ok("GET", "/confirmations")["confirmations"]) == 2, "two questions")
+    for words in (["approve", "--list"], ["events", "--type", "tool.confirmation_requested"]):
+        shown = box.run(*words).stdout
+        assert shown.count("\n") == 2 + (words[0] == "approve") and "echo 'quoted'\n" in shown, shown
+        assert "notes/a.txt\n" in shown and "{" not in shown, shown
+
+
+def test_a_killed_call_leaves_neither_session_nor_question(box):
+    gateway = box.serve()
+    watcher = gateway.stream("/events?watch=1")
+    until(lambda: gateway.ok("GET", "/status")["watchers"] == 1, "the watcher is counted")
+    kept = gateway.session()
+    caller = box.popen("call", "shell", '{"command": "touch did-it"}', stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    question = gateway.question()
+    caller.kill()
+    caller.wait()
+    until(lambda: gateway.ok("GET", "/confirmations")["confirmations"] == [], "the question is gone")
+    until(lambda: [s["session_id"] for s in gateway.ok("GET", "/sessions")["sessions"]] == [kept], "the session is gone")
+    assert gateway.answer(question, "allow")[0] in (404, 409)
+    assert box.run("log", "--json", question["call_id"]).stdout.count('"cancelled"') == 1
+    # One that was there before stays.
+    caller = box.popen("call", "--session", kept, "shell", '{"command": "touch did-it"}', stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    question = gateway.question()
+    caller.kill()
+    caller.wait()
+    assert gateway.answer(question, "deny")[0] == 200
+    assert [s["session_id"] for s in gateway.ok("GET", "/sessions")["sessions"]] == [kept]
+    assert not box.exists("did-it")
     watcher.close()
 
 
@@ -252,7 +291,7 @@ def test_an_interrupted_call_is_cancelled_and_ends_with_130(box):
 
 def test_json_outputs_parse(box):
     box.write("a.txt", "alpha")
-    box.serve()
+    gateway = box.serve()
     block = json.loads(box.run("call", "--json", "read_file", '{"path": "a.txt"}').stdout)
     assert block["type"] == "tool_result" and block["content"][0]["text"] == "alpha" and block["is_error"] is False
     failed = box.run("call", "--json", "read_file", '{"path": "b.txt"}')
@@ -271,6 +310,7 @@ def test_json_outputs_parse(box):
     assert json.loads(box.run("status", "--json").stdout)["totals"]["calls"] == 2
     box.run("stop")
     assert json.loads(box.run("status", "--json").stdout) == {"running": False}
+    gateway.process.wait(timeout=20)
 
 
 def test_log_by_session_by_call_and_by_the_end_of_an_id(box):
@@ -282,6 +322,35 @@ def test_log_by_session_by_call_and_by_the_end_of_an_id(box):
         assert done.returncode == FINE and "default.READ" in done.stdout and "a.txt" in done.stdout, done
     for id in (call["session_id"], call["session_id"][-8:]):
         assert "read_file" in box.run("log", id).stdout
+
+
+def test_log_tells_in_a_word_how_it_ended_and_what_it_was(box):
+    box.write("a.txt", "alpha")
+    box.run("call", "read_file", '{"path": "a.txt"}')
+    box.run("call", "--yes", "shell", '{"command": "exit 3"}')
+    box.run("call", "--yes", "write_file", '{"path": "b/c.txt", "content": "x"}')
+    box.run("call", "shell", '{"command": "echo never"}')
+    rows = [re.split("  +", line) for line in box.run("log").stdout.splitlines()]
+    assert rows[0] == ["TIME", "CALL", "TOOL", "OUTCOME", "CLASS", "RAN", "RULE", "WHAT"]
+    assert [(r[2], r[3], r[-1]) for r in rows[1:]] == [
+        ("read_file", "ok", "a.txt"), ("shell", "error", "exit 3"), ("write_file", "ok", "b/c.txt"),
+        ("shell", "failed", "echo never")], rows
+    assert rows[4][4] == "confirmation_timeout"
+
+
+def test_one_tool_is_explained(box):
+    shown = box.run("tools", "read_file")
+    assert shown.returncode == FINE and shown.stderr == ""
+    for said in ("Read a text file of the workspace.", "pure", "path  string, required\n", "offset  integer\n",
+                 "How many lines to read at most.", """holdfast call read_file '{"path":"README.md"}'\n"""):
+        assert said in shown.stdout, (said, shown.stdout)
+    assert json.loads(box.run("tools", "--json", "read_file").stdout)["name"] == "read_file"
+    missing = box.run("tools", "red_file")
+    assert missing.returncode == REFUSED and missing.stdout == "" and "did you mean read_file?" in missing.stderr
+    missing = box.run("tools", "xyzzy")
+    assert missing.returncode == REFUSED and "did you mean" not in missing.stderr and "xyzzy" in missing.stderr
+    for tool in json.loads(box.run("tools", "--json").stdout)["tools"]:
+        assert box.run("tools", tool["name"]).stdout.startswith("tool "), tool["name"]
 
 
 def test_events_filtered_and_since(box):
@@ -333,7 +402,7 @@ def test_version(box):
 
 def test_slips_get_a_suggestion(box):
     for words, near in ((["cal"], "call"), (["toools"], "tools"), (["aprove"], "approve"), (["staus"], "status"),
-                        (["help", "sesions"], "sessions"), (["call", "--jsn", "list_dir"], "--json"),
+                        (["help", "sesions"], "sessions"), (["help", "complete"], "completion"), (["call", "--jsn", "list_dir"], "--json"),
                         (["serve", "--lisen", "1"], "--listen"), (["events", "--folow"], "--follow")):
         done = box.run(*words)
         assert done.returncode == USAGE and "did you mean %s?" % near in done.stderr, (words, done)
@@ -341,10 +410,11 @@ def test_slips_get_a_suggestion(box):
 
 
 def test_bad_usage_ends_with_2(box):
-    for words in (["call"], ["call", "a", "b", "c"], ["cancel"], ["tools", "extra"], ["call", "-Q", "list_dir"],
+    for words in (["call"], ["call", "a", "b", "c"], ["cancel"], ["tools", "read_file", "extra"], ["call", "-Q", "list_dir"],
                   ["--nonsense"], ["xyzzy"], ["tools", "--json=1"], ["call", "list_dir", "--session"],
                   ["completion", "tcsh"], ["serve", "--listen", "nonsense"], ["serve", "--listen", "127.0.0.1:99999"],
-                  ["serve", "--log-level", "loud"], ["serve", "--idle-exit", "soon"]):
+                  ["serve", "--log-level", "loud"], ["serve", "--idle-exit", "soon"],
+                  ["events", "--since", "xx"], ["events", "--since", "sess_01M7H385QYETDWXVWP6PB6P6RD"]):
         done = box.run(*words)
         assert done.returncode == USAGE and done.stderr and done.stdout == "", (words, done)
 
@@ -417,6 +487,56 @@ def test_without_a_home_the_reason_is_told(box):
 # serve
 
 
+def test_status_shows_the_page_with_its_token_and_what_is_not_zero(box):
+    gateway = box.serve()
+    shown = box.run("status").stdout
+    assert "http://127.0.0.1:%d/#token=%s\n" % (gateway.port, gateway.token) in shown, shown
+    assert os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "token") in shown and str(gateway.process.pid) in shown
+    assert re.search(r"^  calls +none$", shown, re.M) and re.search(r"^  totals +none$", shown, re.M), shown
+    session = gateway.session()
+    gateway.start(session, "shell", {"command": "true"})
+    gateway.question()
+    shown = box.run("status").stdout
+    assert re.search(r"^  calls +1 \w+$", shown, re.M), shown
+    assert re.search(r"^  totals +1 calls, 1 asked$", shown, re.M), shown
+    status = json.loads(box.run("status", "--json").stdout)
+    assert status["page"] == "http://127.0.0.1:%d/" % gateway.port and status["pid"] == gateway.process.pid
+    assert gateway.token not in box.run("status", "--json").stdout
+
+
+def test_listen_auto_takes_a_free_port_when_the_usual_one_is_taken(box):
+    taken = socket.socket()
+    try:
+        taken.bind(("127.0.0.1", 8421))
+        taken.listen()
+    except OSError:
+        pass  # somebody else has it: just as well
+    with taken:
+        daemon = box.popen("serve", "--listen", "auto", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)
+        until(lambda: box.run("status").returncode == FINE, "it serves")
+        page = json.loads(box.run("status", "--json").stdout)["page"]
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", page) and ":8421/" not in page, page
+        assert box.run("stop").returncode == FINE
+        out, _ = daemon.communicate(timeout=20)
+    assert daemon.returncode == 0 and page in out
+
+
+def test_the_gateway_behind_mcp_has_a_status_page(box):
+    client = box.popen("mcp", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: box.run("status").returncode == FINE, "it serves")
+        assert re.search(r"status page +http://127\.0\.0\.1:\d+/#token=\w{64}", box.run("status").stdout)
+        with open(os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "token")) as file:
+            token = file.read().strip()
+        with open(os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "daemon.log")) as file:
+            assert token not in file.read()
+    finally:
+        client.stdin.close()
+        client.wait(timeout=20)
+    assert box.run("stop").returncode == FINE
+
+
 def test_serve_says_where_it_is(box):
     gateway = box.serve()
     said = "".join(until(lambda: gateway.stdout[4:] and gateway.stdout, "all lines"))
@@ -483,6 +603,7 @@ def test_a_second_daemon_names_the_first(box):
     gateway = box.serve()
     done = box.run("serve", "--listen", "127.0.0.1:0")
     assert done.returncode == REFUSED and str(gateway.process.pid) in done.stderr and "holdfast stop" in done.stderr
+    assert "http://127.0.0.1:%d/" % gateway.port in done.stderr, done.stderr
     assert gateway.get("/health")[0] == 200
     assert box.run("status").returncode == FINE
 
@@ -555,11 +676,18 @@ def test_idle_exit_ends_a_daemon_nobody_uses(box):
 
 
 def test_another_socket(box):
-    path = os.path.join(box.dir, "elsewhere.sock")
-    box.serve("--socket", path)
+    path = os.path.join(box.dir, "else where.sock")
+    gateway = box.serve("--socket", path)
     assert box.run("status").returncode == NO_GATEWAY
     done = box.run("status", env={"HOLDFAST_SOCKET": path})
     assert done.returncode == FINE and path in done.stdout
+    stop = until(lambda: re.search("to stop .* or: (.*)", "".join(gateway.stdout)), "how to stop it").group(1)
+    again = box.run("serve", "--socket", path, "--listen", "none")
+    assert again.returncode == REFUSED and stop in again.stderr, again
+    done = subprocess.run(["sh", "-c", stop], env={**box.env, "PATH": os.path.dirname(box.program) + ":" + box.env["PATH"]},
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (FINE, "stopped\n"), (stop, done)
+    assert gateway.process.wait(timeout=20) == 0
 
 
 # around it

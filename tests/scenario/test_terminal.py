@@ -18,12 +18,12 @@ PROMPT = re.compile(r"Allow\? \[[^]]*\] \( ?\d+:\d\d left\)")
 class Terminal:
     """`holdfast` on a terminal of its own. What it wrote is kept raw; `screen` is what a person sees."""
 
-    def __init__(self, box, *args, env=None, stdin=None, stdout=None):
+    def __init__(self, box, *args, env=None, stdin=None, stdout=None, columns=COLUMNS, shell=None):
         self.raw = b""
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         self.process = subprocess.Popen(
-            [box.program, *args], cwd=box.workspace, env={**box.env, "TERM": "xterm-256color", **(env or {})},
+            ["sh", "-c", shell, box.program, *args] if shell else [box.program, *args], cwd=box.workspace, env={**box.env, "TERM": "xterm-256color", **(env or {})},
             stdin=stdin or slave, stdout=stdout or slave, stderr=slave, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0))
         os.close(slave)
@@ -56,6 +56,10 @@ class Terminal:
     def type(self, text):
         os.write(self.master, text.encode())
 
+    def hang_up(self):
+        os.close(self.master)
+        self.master = None
+
     def ended(self):
         """Its exit code."""
         code = self.process.wait(timeout=30)
@@ -66,7 +70,8 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-        os.close(self.master)
+        if self.master is not None:
+            os.close(self.master)
 
 
 ESCAPES = re.compile(r"\x1b(?:\[(\d*(?:;\d+)*)([mK])|([78]))")
@@ -154,14 +159,39 @@ def test_a_command_is_shown_in_full_and_yes_runs_it(box, terminal):
 
 
 @on_terminal
-def test_no_and_enter_and_end_of_input_refuse(box, terminal):
-    for key in ("n\n", "no\n", "\n", "\x04"):
+def test_no_and_enter_refuse(box, terminal):
+    for key in ("n\n", "no\n", "\n"):
         t = terminal(*shell("touch did-it"))
         t.asked()
         t.type(key)
         assert t.ended() == 1, key
         assert "user_denied" in t.screen(), t.screen()
         assert not box.exists("did-it")
+
+
+@on_terminal
+def test_the_end_of_input_cancels_and_is_nobodys_no(box, terminal):
+    gateway = box.serve()
+    for leave in (lambda t: t.type("\x04"), lambda t: t.hang_up()):
+        t = terminal(*shell("touch did-it"))
+        t.asked()
+        question = gateway.question()
+        leave(t)
+        assert t.ended() in (1, 129), t.screen()
+        until(lambda: gateway.ok("GET", "/sessions")["sessions"] == [], "its session has ended")
+        assert gateway.ok("GET", "/confirmations")["confirmations"] == []
+        assert gateway.ok("GET", "/calls/" + question["call_id"])["error_class"] == "cancelled"
+        assert "tool.confirmation_resolved" not in gateway.types(question["session_id"])
+        assert not box.exists("did-it")
+
+
+@on_terminal
+def test_a_question_that_runs_out_says_that_nobody_answered(box, terminal):
+    box.config("tool_confirmation:\n  confirmation_timeout_seconds: 1\n")
+    t = terminal(*shell("touch did-it"))
+    assert t.ended() == 1
+    assert "Nobody answered in time." in t.screen() and "elsewhere" not in t.screen(), t.screen()
+    assert not box.exists("did-it")
 
 
 @on_terminal
@@ -289,6 +319,19 @@ def test_somebody_else_answers_first(box, terminal):
         assert t.ended() == code, t.screen()
         assert "answered elsewhere: %s by a colleague" % decision in t.screen(), t.screen()
         assert ("\nran" in t.screen()) == (decision == "allow")
+
+
+@on_terminal
+def test_what_is_half_typed_does_not_reach_the_next_reader(box, terminal):
+    gateway = box.serve()
+    t = terminal(*shell("echo ran"), shell='"$0" "$@"; echo next; read word; echo "got <$word>"')
+    t.asked()
+    t.type("rm x")
+    t.see("left) rm x")
+    assert gateway.answer(gateway.question(), "deny")[0] == 200
+    t.see("next")
+    t.type("ls\n")
+    assert t.ended() == 0 and "got <ls>" in t.screen(), t.screen()
 
 
 @on_terminal
@@ -453,3 +496,44 @@ def test_events_on_a_terminal_count_as_watching(box, terminal):
     t.type("\x03")
     t.process.wait(timeout=20)
     until(lambda: gateway.ok("GET", "/status")["watchers"] == 0, "it has left")
+
+
+@on_terminal
+def test_a_narrow_terminal_shows_the_whole_command_that_is_asked_for(box, terminal):
+    gateway = box.serve()
+    command = "echo " + " ".join("word%d" % i for i in range(40))
+    gateway.start(gateway.session(), "shell", {"command": command})
+    gateway.question()
+    for columns in (40, 80):
+        t = terminal("events", "--type", "tool.confirmation_requested", columns=columns)
+        assert t.ended() == 0
+        lines = t.screen().splitlines()
+        assert all(line.startswith("  │ ") and len(line) <= columns for line in lines[1:]) and lines[1:], lines
+        asked = t.screen().partition("tool.confirmation_requested")[2]
+        assert command.replace(" ", "") in re.sub(r"[ │\n]", "", asked), t.screen()
+
+
+@on_terminal
+def test_tables_fit_the_terminal(box, terminal):
+    gateway = box.serve()
+    box.run("call", "--yes", "shell", '{"command": "true ' + "x" * 200 + '"}')
+    box.run("call", "shell", '{"command": "false"}')
+    gateway.start(gateway.session(), "shell", {"command": "sleep " + "9" * 200})
+    gateway.question()
+    for columns in (50, 80, 120):
+        for words, shown in ((["log"], "true xxx"), (["approve", "--list"], "sleep 99")):
+            t = terminal(*words, columns=columns)
+            assert t.ended() == 0
+            lines = t.screen().splitlines()
+            assert max(map(len, lines)) <= columns and shown in t.screen(), t.screen()
+            assert "WHAT" in lines[0] and "…" in t.screen(), t.screen()
+    wide, narrow = terminal("log", columns=160), terminal("log", columns=80)
+    assert wide.ended() == narrow.ended() == 0
+    assert "RULE" in wide.screen() and "CLASS" in wide.screen() and "RULE" not in narrow.screen()
+
+
+@on_terminal
+def test_a_refused_input_is_told_in_words(box, terminal):
+    t = terminal("call", "read_file", "{}")
+    assert t.ended() == 1 and "the input: 'path' is a required property" in t.screen(), t.screen()
+    assert "validation_error: $: 'path'" in box.run("call", "read_file", "{}").stderr

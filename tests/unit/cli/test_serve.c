@@ -29,13 +29,16 @@ addresses_are_read_in_every_usual_form(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(listen_parse(rows[i].text, &l, &e), 0);
-		assert_true(l.tcp);
+		assert_true(l.tcp && !l.yields);
 		assert_string_equal(l.host, rows[i].host);
 		assert_int_equal(l.port, rows[i].port);
 		assert_int_equal(listen_is_loopback(&l), rows[i].loopback);
 	}
 	assert_int_equal(listen_parse("none", &l, &e), 0);
 	assert_false(l.tcp);
+	assert_int_equal(listen_parse("auto", &l, &e), 0);
+	assert_true(l.tcp && l.yields && listen_is_loopback(&l));
+	assert_int_equal(l.port, SERVE_PORT);
 }
 
 static void

@@ -104,6 +104,57 @@ columns_of_a_table_are_as_wide_as_their_widest_cell(void **state)
 }
 
 static void
+what(const struct json *row)
+{
+	struct buf text = BUF_INIT(1000);
+
+	what_text(&text, row);
+	printf("%s.", buf_z(&text));
+	buf_done(&text);
+}
+
+static void
+a_call_is_about_its_command_its_files_or_its_arguments(void **state)
+{
+	static const struct {
+		const char *row, *shown;
+	} rows[] = {
+	    {"{\"command\":\"ls\\n\",\"input\":{\"path\":\"p\"}}", "ls\\n."},
+	    {"{\"command_summary\":\"ls\",\"input_summary\":\"{}\"}", "ls."},
+	    {"{\"command\":null,\"projected_modifications\":[\"a\",\"b\"]}", "a, b."},
+	    {"{\"projected_modifications\":[],\"input\":{\"path\":\"p\"}}", "p."},
+	    {"{\"files_modified\":null,\"input\":{\"command\":\"x\"}}", "x."},
+	    {"{\"input\":{\"n\":1}}", "{\"n\":1}."},
+	    {"{\"input_summary\":\"{\\\"n\\\": 1}\"}", "{\"n\": 1}."},
+	    {"{\"input\":{}}", "."},
+	    {"{\"input\":null}", "."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_prints(what, rows[i].row, rows[i].shown);
+}
+
+static void
+journal(const struct json *rows)
+{
+	static const struct column columns[] = {{"OUTCOME", NULL, SHOW_OUTCOME}};
+
+	show_table(rows, columns, ARRAY_LEN(columns));
+}
+
+static void
+how_a_call_ended_is_one_word(void **state)
+{
+	(void)state;
+	assert_prints(journal,
+		      "[{\"state\":\"completed\",\"success\":true},{\"state\":\"completed\","
+		      "\"success\":false},{\"state\":\"failed\",\"success\":false},"
+		      "{\"state\":\"running\"}]",
+		      "OUTCOME\nok\nerror\nfailed\nrunning\n");
+}
+
+static void
 content(const struct json *blocks)
 {
 	show_content(blocks, 0);
@@ -195,6 +246,8 @@ main(void)
 	    cmocka_unit_test(what_has_no_value_is_left_out_with_its_words),
 	    cmocka_unit_test(an_event_of_a_newer_gateway_shows_its_payload),
 	    cmocka_unit_test(columns_of_a_table_are_as_wide_as_their_widest_cell),
+	    cmocka_unit_test(a_call_is_about_its_command_its_files_or_its_arguments),
+	    cmocka_unit_test(how_a_call_ended_is_one_word),
 	    cmocka_unit_test(text_blocks_pass_as_bytes_and_others_are_named),
 	    cmocka_unit_test(nothing_typed_is_no_and_only_the_choices_are_taken),
 	    cmocka_unit_test(a_question_shows_the_whole_command_behind_a_margin),
