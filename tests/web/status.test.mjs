@@ -79,6 +79,106 @@ await runTests([
 		});
 	}],
 
+	["the whole printed address is taken, too, in the field and in the address bar", async (box) => {
+		const gateway = await box.serve();
+		const address = `${gateway.url}/#token=${gateway.token}`;
+		await withPage(async (page) => {
+			await page.goto(gateway.url);
+			await page.getByText("holdfast status").waitFor();
+			await page.getByText("~/.local/state/holdfast/token").waitFor();
+			await page.getByLabel("Access token").fill("tökén");
+			await page.keyboard.press("Enter");
+			await page.getByText("This token is not accepted.").waitFor();
+			await page.getByLabel("Access token").fill(`  ${address}\n`);
+			await page.keyboard.press("Enter");
+			await page.getByText("live", { exact: true }).waitFor();
+			assert.deepEqual(page.bad, []);
+		});
+		await withPage(async (page) => {
+			await page.goto(gateway.url);
+			await page.getByLabel("Access token").waitFor();
+			await page.goto(address);
+			await page.getByText("live", { exact: true }).waitFor();
+			assert.equal(page.url(), `${gateway.url}/`);
+		});
+	}],
+
+	["what happened before the page was opened is there, once", async (box) => {
+		const gateway = await box.serve();
+		const id = await session(box, "early");
+		box.write("a.txt", "alpha");
+		await box.ask("POST", `/sessions/${id}/turns`, { name: "read_file", input: { path: "a.txt" } });
+		const kept = await until(async () => {
+			const { events } = await box.ask("GET", "/events?newest=1&limit=50");
+			return events.at(-1)?.type === "turn.completed" && events.map((ev) => ev.type);
+		}, "the journal has the turn");
+		await withPage(async (page) => {
+			await page.goto(`${gateway.url}/#token=${gateway.token}`);
+			await page.locator("#events li", { hasText: "early in" }).waitFor();
+			await box.ask("DELETE", `/sessions/${id}`);
+			await page.locator("#events li", { hasText: "session.ended" }).waitFor();
+			assert.deepEqual(await page.locator("#events .what").allTextContents(), [...kept, "session.ended"].reverse());
+		});
+	}],
+
+	["calls keep what they were about, with the reason beside it, newest first", (box) => onStatusPage(box, async (page) => {
+		const id = await session(box);
+		const call = async (name, input, answer) => {
+			const turn = await start(box, id, name, input);
+			if (answer) await page.getByRole("button", { name: answer }).click();
+			await page.locator("article.question").waitFor({ state: "detached" });
+			return turn;
+		};
+		await call("shell", { command: "sleep 1000" }, "Allow once");
+		await outcome(box, await call("read_file", { path: "missing.txt" }));
+		await outcome(box, await call("shell", { command: "rm precious" }, "Deny"));
+		await outcome(box, await call("write_file", { path: "w.txt", content: "text" }, "Deny"));
+		await outcome(box, await call("shell", { command: "exit 3" }, "Allow once"));
+		const expected = [
+			["sleep 1000", "", "running", "running cancel"],
+			["exit 3", "", "error", "error"],
+			["w.txt", "User denied this operation.", "failed", "user_denied"],
+			["rm precious", "User denied this operation.", "failed", "user_denied"],
+			["missing.txt", "no such file: missing.txt", "failed", "execution_error"],
+		];
+		const rows = () => page.locator("#calls li").evaluateAll((all) => all.map((li) =>
+			[li.querySelector(".gist").textContent, li.querySelector(".why")?.textContent ?? "", li.dataset.state,
+				li.querySelector(".state").textContent]));
+		await until(async () => (await rows()).length === 5 && (await rows())[1][2] === "error", "five calls");
+		assert.deepEqual(await rows(), expected);
+		const colour = (state) => page.locator(`#calls li[data-state=${state}] .state`).first()
+			.evaluate((node) => getComputedStyle(node).color);
+		assert.equal(await colour("error"), await colour("failed"));
+		await page.locator("#events li", { hasText: "shell, with an error" }).waitFor();
+		for (const command of ["true 1", "true 2"]) {
+			await start(box, id, "shell", { command });
+			await until(async () => (await rows())[0][0] === command, "the newest of the live ones is first");
+		}
+	})],
+
+	["a question says who asks, and what each answer covers", (box) => onStatusPage(box, async (page) => {
+		const ids = { codex: await session(box, "codex"), "claude-code": await session(box, "claude-code") };
+		for (const client of Object.keys(ids)) await start(box, ids[client], "shell", { command: `git push ${client}` });
+		for (const client of Object.keys(ids)) {
+			const card = page.locator("article.question", { hasText: `git push ${client}` });
+			assert.equal(await card.locator(".who").textContent(), client);
+			assert.match(await card.textContent(), new RegExp(`session …${ids[client].slice(-6)}`));
+			assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for session",
+				"Always in this workspace", "Always “git push” in this workspace", "Deny", "Never in this workspace"]);
+		}
+	})],
+
+	["Never in this workspace refuses now and from now on", (box) => onStatusPage(box, async (page) => {
+		const turn = await start(box, await session(box), "shell", { command: "touch did-it; true" });
+		await page.getByRole("button", { name: "Never in this workspace" }).click();
+		assert.equal((await outcome(box, turn)).error_class, "user_denied");
+		const [grant] = (await box.ask("GET", "/grants")).grants;
+		assert.equal(grant.decision, "deny");
+		const again = await outcome(box, await start(box, await session(box), "shell", { command: "touch did-it; true" }));
+		assert.notEqual(again.error_class, null);
+		assert.equal(box.exists("did-it"), false);
+	})],
+
 	["a question appears with its diff, and Allow lets the file be written", (box) => onStatusPage(box, async (page) => {
 		box.write("conf.txt", "keep\nport 8080\n");
 		const turn = await start(box, await session(box), "write_file", { path: "conf.txt", content: "keep\nport 9090\n" });
@@ -139,6 +239,28 @@ await runTests([
 		await page.keyboard.press("Enter");
 		assert.equal((await outcome(box, turn)).error_class, null);
 		assert.equal(box.read("k.txt"), "by keyboard");
+	})],
+
+	["after an answer by keyboard the focus is on the next question, at last on the heading", (box) => onStatusPage(box, async (page) => {
+		const id = await session(box);
+		const turns = [];
+		for (const n of [1, 2, 3]) {
+			turns.push(await start(box, id, "write_file", { path: `${n}.txt`, content: `${n}` }));
+			await until(async () => (await page.locator("article.question").count()) === n, `${n} questions`);
+		}
+		const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.id);
+		const first = (n) => page.locator("article.question", { hasText: `${n}.txt` }).getByRole("button", { name: "Allow once" });
+		await first(2).focus();
+		await page.keyboard.down("Enter");
+		await until(async () => /^Allow once.*3\.txt/.test(await focused()), "the focus is on the third");
+		await page.keyboard.down("Enter"); // held: a repeated key answers nothing
+		assert.equal(await first(3).isEnabled(), true);
+		await page.keyboard.up("Enter");
+		await page.keyboard.press("Enter");
+		await until(async () => /^Allow once.*1\.txt/.test(await focused()), "the focus is on the first");
+		await page.keyboard.press("Enter");
+		await until(async () => (await focused()) === "h-questions", "the focus is on the heading");
+		for (const turn of turns) assert.equal((await outcome(box, turn)).error_class, null);
 	})],
 
 	["an answer given elsewhere takes the question away", (box) => onStatusPage(box, async (page) => {

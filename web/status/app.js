@@ -4,20 +4,26 @@
 // characters made visible that could hide or turn it round.
 
 const EVENTS_SHOWN = 200;
+const EVENTS_AT_LOAD = 50;
 const CALLS_SHOWN = 12;
+const LIVE_CALLS_SHOWN = 100;
 const $ = (id) => document.getElementById(id);
 
 // ---- the token -------------------------------------------------------------------------------
 
-const fragment = new URLSearchParams(location.hash.slice(1));
-if (fragment.has("token")) {
-	sessionStorage.setItem("token", fragment.get("token"));
+// The token alone, or an address that ends in #token=...
+const tokenIn = (text) => new URLSearchParams(text.split("#")[1]).get("token") ?? text;
+
+if (location.hash.includes("token=")) {
+	sessionStorage.setItem("token", tokenIn(location.hash));
 	history.replaceState(null, "", location.pathname);
 }
+addEventListener("hashchange", () => location.reload()); // the address was pasted over this one
 
+// Encoded, because a header with other letters in it cannot even be sent and refused.
 function headers(more) {
 	const token = sessionStorage.getItem("token");
-	return token ? { ...more, Authorization: `Bearer ${token}` } : { ...more };
+	return token ? { ...more, Authorization: `Bearer ${encodeURIComponent(token)}` } : { ...more };
 }
 
 class Refused extends Error {}
@@ -55,14 +61,25 @@ function button(text, className, act, label) {
 	return b;
 }
 
-const clock = (when) => new Date(when).toLocaleTimeString([], { hour12: false });
 const calls = (n) => `${n} ${n === 1 ? "call" : "calls"}`;
 const short = (id) => (id ? "…" + id.slice(-6) : "");
 
+// The time of day, for other days the date.
 function when(stamp) {
-	const t = el("time", "", clock(stamp));
+	const date = new Date(stamp);
+	const today = date.toDateString() === new Date().toDateString();
+	const t = el("time", "", today ? date.toLocaleTimeString([], { hour12: false })
+		: date.toLocaleDateString([], { day: "numeric", month: "short" }));
 	t.dateTime = stamp;
+	t.title = date.toLocaleString([], { hour12: false });
 	return t;
+}
+
+// One line that may be cut; the whole is told where the pointer rests.
+function line(className, text) {
+	const node = el("span", className, text ?? "");
+	node.title = node.textContent;
+	return node;
 }
 
 // ---- counts ----------------------------------------------------------------------------------
@@ -90,8 +107,9 @@ const ANSWERS = [
 	["Allow once", "yes", "allow", "once"],
 	["Allow for session", "", "allow", "session"],
 	["Always in this workspace", "", "allow", "workspace"],
-	["Always “…”", "", "allow", "workspace_prefix"], // where a prefix is safe
+	["Always “…” in this workspace", "", "allow", "workspace_prefix"], // where a prefix is safe
 	["Deny", "no", "deny", "once"],
+	["Never in this workspace", "quiet", "deny", "workspace"],
 ];
 const COVERS = {
 	session: (q) => `every ${q.tool_name} call of this session`,
@@ -128,8 +146,12 @@ function whatWouldHappen(q) {
 	return [change, el("p", "about", `The diff does not show all. The whole input, ${text.length} characters:`), input];
 }
 
-async function answer(card, q, decision, scope) {
+let answered; // the card that was last answered by keyboard: the focus moves on when it goes
+
+async function answer(card, q, decision, scope, click) {
 	const buttons = card.querySelectorAll("button");
+	const byKeyboard = click.detail === 0;
+	if (byKeyboard) answered = card;
 	buttons.forEach((b) => (b.disabled = true));
 	try {
 		const { status, body } = await ask("POST", `/confirmations/${q.confirmation_request_id}`, {
@@ -143,12 +165,21 @@ async function answer(card, q, decision, scope) {
 		card.querySelector(".said").textContent = "The gateway could not be reached.";
 	}
 	buttons.forEach((b) => (b.disabled = false));
+	if (byKeyboard && document.activeElement === document.body) click.target.focus();
 }
+
+// Who holds Enter down has answered one question, not all of them.
+$("questions").addEventListener("keydown", (e) => e.repeat && e.key === "Enter" && e.preventDefault());
 
 function questionCard(q) {
 	const card = el("article", "question");
 	const title = el("h3", "", q.tool_name);
-	title.append(el("span", "effect", q.side_effects), el("span", "left"));
+	const left = el("span", "left");
+	left.setAttribute("role", "timer"); // not read out every second
+	title.append(el("span", "effect", q.side_effects), left);
+	const who = el("p", "about");
+	who.append(el("b", "who", clients.get(q.session_id) || "a client without a name"), " asks · session ",
+		el("span", "mono", short(q.session_id)));
 	const paths = q.projected_modifications?.length ? `changes ${q.projected_modifications.join(", ")} · ` : "";
 	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}`);
 	const buttons = el("div", "buttons");
@@ -156,15 +187,23 @@ function questionCard(q) {
 		if (scope === "workspace_prefix" && !q.prefix) continue;
 		const name = text.replace("…", q.prefix);
 		const covers = COVERS[scope]?.(q) ?? `${q.tool_name}, ${q.command ?? q.input_summary}`;
-		const b = button(name, className, () => answer(card, q, decision, scope),
+		const b = button(name, className, (click) => answer(card, q, decision, scope, click),
 			`${name}: ${covers}`.slice(0, 300));
 		b.title = visible(covers);
 		buttons.append(b);
 	}
-	card.append(title, about, ...whatWouldHappen(q), buttons, el("p", "said"));
+	card.append(title, who, about, ...whatWouldHappen(q), buttons, el("p", "said"));
 	card.dataset.id = q.confirmation_request_id;
 	card.dataset.expires = Date.parse(q.expires_at);
 	return card;
+}
+
+let clients = new Map(); // session id: who opened it
+
+async function learnClients(list) {
+	if (list.every((q) => clients.has(q.session_id))) return;
+	const { body } = await ask("GET", "/sessions");
+	clients = new Map(body.sessions?.map((s) => [s.session_id, s.client]));
 }
 
 // Cards stay as they are while their question is open: nothing moves under a finger.
@@ -172,12 +211,21 @@ function showQuestions(list) {
 	const box = $("questions");
 	const open = new Set(list.map((q) => q.confirmation_request_id));
 	const there = new Set();
-	for (const card of [...box.children])
+	const cards = [...box.children];
+	const next = cards.slice(cards.indexOf(answered) + 1).find((card) => open.has(card.dataset.id));
+	for (const card of cards)
 		open.has(card.dataset.id) ? there.add(card.dataset.id) : card.remove();
 	for (const q of list)
 		if (!there.has(q.confirmation_request_id)) box.append(questionCard(q));
 	$("no-questions").hidden = list.length > 0;
 	countDown();
+	if (answered && !answered.isConnected) moveFocus(next ?? box.firstElementChild);
+}
+
+function moveFocus(card) {
+	answered = undefined;
+	if (document.activeElement !== document.body) return; // it is somewhere else by now
+	(card?.querySelector("button") ?? $("h-questions")).focus();
 }
 
 function countDown() {
@@ -190,25 +238,44 @@ setInterval(countDown, 1000);
 
 // ---- calls -----------------------------------------------------------------------------------
 
+// What a call is about: its command, else its path, else all of its input. A long input is kept
+// as the text of its beginning, which is no JSON.
+function aboutCall(c) {
+	let input = c.input ?? c.input_summary ?? "";
+	try {
+		if (typeof input === "string") input = JSON.parse(input);
+	} catch {
+		return c.command ?? input;
+	}
+	const said = [c.command, input?.command, input?.path].find((text) => typeof text === "string");
+	return said ?? JSON.stringify(input);
+}
+
 function callRow(c, alive) {
 	const li = el("li");
-	li.dataset.state = c.state;
-	const gist = el("span", "gist mono", c.input_summary ?? c.message ?? c.command ?? JSON.stringify(c.input));
-	gist.title = gist.textContent;
-	const end = el("span", "state", alive ? c.state : c.error_class ?? c.state);
+	// A tool that came back with an error (exit code 3) has completed, but is no success.
+	const state = c.state === "completed" && c.success === false ? "error" : c.state;
+	li.dataset.state = state;
+	const about = el("span", "about-call");
+	about.append(line("gist mono", aboutCall(c)));
+	if (c.message) about.append(line("why", c.message));
+	const end = el("span", "state", c.error_class ?? state);
 	if (alive)
 		end.append(" ", button("cancel", "small", () => ask("POST", `/calls/${c.call_id}/cancel`).catch(failed),
 			`Cancel ${c.tool_name}`));
-	li.append(when(c.opened_at), el("span", "what", c.tool_name), gist, end);
+	li.append(when(c.opened_at), el("span", "what", c.tool_name), about, end);
 	return li;
 }
 
+const newestFirst = (a, b) => (a.call_id < b.call_id ? 1 : -1); // the ids sort by time
+
 function showCalls(alive, kept) {
 	const ids = new Set(alive.map((c) => c.call_id));
-	const over = kept.filter((c) => !ids.has(c.call_id)).reverse();
-	const rows = [...alive.map((c) => callRow(c, true)), ...over.map((c) => callRow(c, false))];
-	$("calls").replaceChildren(...rows.slice(0, CALLS_SHOWN));
-	$("no-calls").hidden = rows.length > 0;
+	const live = alive.sort(newestFirst).slice(0, LIVE_CALLS_SHOWN);
+	const over = kept.filter((c) => !ids.has(c.call_id)).sort(newestFirst)
+		.slice(0, Math.max(0, CALLS_SHOWN - live.length));
+	$("calls").replaceChildren(...live.map((c) => callRow(c, true)), ...over.map((c) => callRow(c, false)));
+	$("no-calls").hidden = live.length + over.length > 0;
 }
 
 // ---- events ----------------------------------------------------------------------------------
@@ -220,10 +287,10 @@ const GISTS = {
 	"turn.completed": (p) => `${calls(p.tool_call_count)}, ${p.failed} failed`,
 	"turn.cancelled": (p) => p.reason,
 	"tool.called": (p) => `${p.tool_name} (${p.side_effects})`,
-	"tool.completed": (p) => `${p.tool_name}, ${p.latency_ms} ms`,
+	"tool.completed": (p) => `${p.tool_name}${p.success === false ? ", with an error" : ""}, ${p.latency_ms} ms`,
 	"tool.failed": (p) => `${p.tool_name}: ${p.error_message}`,
 	"tool.input_invalid": (p) => `${p.tool_name}: ${p.validation_errors?.join("; ")}`,
-	"tool.confirmation_requested": (p) => `${p.tool_name}: ${p.command_summary ?? p.input_summary}${p.command_cut ? "…" : ""}`,
+	"tool.confirmation_requested": (p) => `${p.tool_name}: ${p.command_summary ?? p.projected_modifications?.join(", ") ?? p.input_summary}${p.command_cut ? "…" : ""}`,
 	"tool.confirmation_resolved": (p) => `${p.tool_name}: ${p.decision}${p.by ? ` by ${p.by}` : ""}`,
 	"tool.output_delta": (p) => p.text,
 	gap: (p) => `${p.missed} events were missed`,
@@ -237,9 +304,7 @@ function showEvent(type, ev) {
 	if (call && list.firstChild?.dataset.call === call) list.firstChild.remove();
 	const li = el("li");
 	if (call) li.dataset.call = call;
-	const gist = el("span", "gist mono", GISTS[type]?.(p) ?? "");
-	gist.title = gist.textContent;
-	li.append(when(ev.timestamp ?? new Date().toISOString()), el("span", "what", type), gist,
+	li.append(when(ev.timestamp ?? new Date().toISOString()), el("span", "what", type), line("gist mono", GISTS[type]?.(p)),
 		el("span", "state mono", short(ev.session_id)));
 	list.prepend(li);
 	while (list.childElementCount > EVENTS_SHOWN) list.lastChild.remove();
@@ -263,13 +328,21 @@ async function refresh() {
 		ask("GET", "/status"), ask("GET", "/confirmations"), ask("GET", "/calls"),
 		ask("GET", `/calls?all=1&limit=${CALLS_SHOWN}`),
 	]);
+	await learnClients(questions.body.confirmations); // after them: a question's session is older
 	showCounts(status.body);
 	showQuestions(questions.body.confirmations);
 	showCalls(alive.body.calls, kept.body.calls ?? []); // a gateway without a journal has none
 }
 
 // One event stream; the browser's own EventSource cannot send the token.
-let lastId = "";
+let lastId; // of the last event shown; "" when there was none yet
+
+async function showLastEvents() {
+	const { status, body } = await ask("GET", `/events?newest=1&limit=${EVENTS_AT_LOAD}`);
+	if (status !== 200) return; // a gateway without a journal has none
+	for (const ev of body.events) showEvent(ev.type, ev);
+	lastId = body.last_id ?? "";
+}
 
 function takeBlock(block) {
 	const fields = { event: "message", data: [] };
@@ -286,7 +359,8 @@ function takeBlock(block) {
 }
 
 async function follow() {
-	const since = lastId ? `&since=${lastId}` : "";
+	if (lastId === undefined) await showLastEvents();
+	const since = lastId === undefined ? "" : `&since=${lastId}`;
 	const stream = await fetch(`/events?watch=1${since}`, { headers: headers({ Accept: "text/event-stream" }) });
 	if (stream.status === 401) throw new Refused();
 	if (!stream.ok) throw new Error((await stream.json()).error.message);
@@ -322,7 +396,7 @@ function askToken() {
 
 $("entry").addEventListener("submit", (e) => {
 	e.preventDefault();
-	sessionStorage.setItem("token", $("token").value.trim());
+	sessionStorage.setItem("token", tokenIn($("token").value.trim()));
 	$("token").value = "";
 	run();
 });
