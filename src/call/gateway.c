@@ -162,7 +162,6 @@ tool_visible(const struct tool *t, const struct session *s)
 void
 gateway_write_status(struct jw *w, const struct gateway *gw)
 {
-	jw_object(w);
 	jw_member_int(w, "tools", (int64_t)catalog_count(gw->catalog));
 	jw_member_int(w, "sessions", (int64_t)sessions_count(gw->sessions));
 	jw_member_int(w, "questions", (int64_t)questions_count(gw->questions));
@@ -179,7 +178,6 @@ gateway_write_status(struct jw *w, const struct gateway *gw)
 	jw_member_int(w, "failed", (int64_t)gw->count.failed);
 	jw_member_int(w, "asked", (int64_t)gw->count.asked);
 	jw_member_int(w, "abandoned", (int64_t)gw->count.abandoned);
-	jw_end(w);
 	jw_end(w);
 }
 

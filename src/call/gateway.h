@@ -103,7 +103,7 @@ void gateway_watch(struct gateway *gw, bool begins);
 bool tool_visible(const struct tool *t, const struct session *s);
 
 /* Counts per place, sessions, questions, totals. */
-void gateway_write_status(struct jw *w, const struct gateway *gw);
+void gateway_write_status(struct jw *w, const struct gateway *gw); /* members of an open object */
 /* One call that is alive, by its id or tool_use_id; false when there is none. */
 bool gateway_write_call(struct jw *w, const struct gateway *gw, struct str id);
 /* Calls that are alive, as the journal shows them. */

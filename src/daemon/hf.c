@@ -155,6 +155,7 @@ is_loopback(const char *host)
 int
 hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
 {
+	uint16_t bound = port;
 	struct err e;
 	int code = 0;
 
@@ -162,13 +163,15 @@ hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
 		code = err_set(&e, E_FORBIDDEN,
 			       "%s can be reached by others: a token must be required first", host);
 	if (code == 0)
-		code = http_listen_tcp(front_server(hf->front), host, port, ret_port, &e);
-
+		code = http_listen_tcp(front_server(hf->front), host, port, &bound, &e);
 	if (code == 0 && (code = front_allow_host(hf->front, host)) < 0)
 		err_plain(&e, code);
 	if (code < 0)
 		return hf__fail(hf, &e);
 	hf->reachable = hf->reachable || !is_loopback(host);
+	front_page_at(hf->front, host, bound);
+	if (ret_port)
+		*ret_port = bound;
 	return 0;
 }
 

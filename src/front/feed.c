@@ -4,9 +4,9 @@
  *   since an id that the ring still has, or none      since an older id
  *                   |                                        |
  *                   v         the ring has it again          v
- *                 LIVE  <-------------------------------  REPLAY  (pages of the store up to the
- * seam) ^ | it has not: a new seam
- *                                                            '-'
+ *                 LIVE  <-------------------------------  REPLAY  pages of the store, up to
+ *                                                          ^   |   the seam
+ *                                                          '---' it has not: a new seam
  *
  * The seam is an id made when the replay begins: smaller than any event still to come, greater
  * than any that was. The store is read up to it and the ring from it, so there is neither a gap
@@ -37,6 +37,7 @@ struct feed {
 	bool ready;                         /* to write */
 	bool reading;                       /* the store is asked */
 	bool watching;
+	struct session *attached; /* a reference: ends with this stream; NULL = none */
 };
 
 static void feed_step(struct feed *f);
@@ -213,6 +214,9 @@ closed(void *arg)
 	timer_stop(f->gw->loop, &f->quiet);
 	if (f->watching)
 		gateway_watch(f->gw, false);
+	if (f->attached)
+		gateway_end_session(f->gw, f->attached);
+	session_unref(f->attached);
 	if (!f->reading)
 		free(f);
 }
@@ -260,10 +264,40 @@ feed_new(const struct visit *v, const struct wanted *w, struct str session, stru
 		memcpy(f->session, session.ptr, session.len);
 	if (w->types.len)
 		memcpy(f->types, w->types.ptr, w->types.len);
-	/* Only a person counts: a process inside a tool call must not make us wait for its answer.
-	 */
-	f->watching = query_flag(v->http, "watch") && !access_from_tool(v->http);
 	return f;
+}
+
+static int
+feed_attach(struct feed *f, struct err *e)
+{
+	struct session *s = session_find(f->gw->sessions, str_of(f->session));
+
+	if (!f->session[0])
+		return err_set(e, E_BAD_REQUEST, "attach: must name a session in the path");
+	if (!s)
+		return err_plain(e, E_SESSION_ENDED);
+	if (s->attached)
+		return err_set(e, E_EXISTS, "this session is attached to another connection");
+	s->attached = true;
+	f->attached = session_ref(s);
+	return 0;
+}
+
+/* A process inside a tool call is no person who could answer, and no owner of sessions: for it both
+ * count for nothing. So does a HEAD, which is over before anything is seen. */
+static int
+feed_bind(struct feed *f, const struct http_request *r, struct err *e)
+{
+	bool watch = query_flag(r, "watch"), attach = query_flag(r, "attach");
+
+	if ((!watch && !attach) || str_is(r->method, "HEAD") || access_from_tool(r))
+		return 0;
+	int code = attach ? feed_attach(f, e) : 0;
+	if (code == 0 && watch) {
+		f->watching = true;
+		gateway_watch(f->gw, true);
+	}
+	return code;
 }
 
 void
@@ -276,12 +310,14 @@ feed_open(const struct visit *v, struct str session)
 
 	if (wanted_read(v->http, &w, &e) == 0)
 		f = feed_new(v, &w, session, &e);
+	if (f && feed_bind(f, v->http, &e) < 0) {
+		free(f);
+		f = NULL;
+	}
 	if (f) {
 		struct http_stream_spec spec = {.ready = ready, .closed = closed, .arg = f};
 
 		list_push(&v->front->feeds, &f->node);
-		if (f->watching)
-			gateway_watch(f->gw, true);
 		feed_begin(f, name_fits(resumed) ? resumed : w.query.since);
 		timer_start(f->gw->loop, &f->quiet, LIMIT_FEED_QUIET_MS, stay_alive, f);
 		f->stream = http_reply_stream(v->http, "text/event-stream", &spec);

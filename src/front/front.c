@@ -93,6 +93,26 @@ front_allow_host(struct front *f, const char *host)
 	return 0;
 }
 
+/* Every address is none that could be opened: its loopback is. */
+static const char *
+host_to_open(const char *host)
+{
+	if (strcmp(host, "0.0.0.0") == 0)
+		return "127.0.0.1";
+	return strcmp(host, "::") == 0 ? "::1" : host;
+}
+
+void
+front_page_at(struct front *f, const char *host, uint16_t port)
+{
+	if (f->page[0])
+		return;
+	host = host_to_open(host);
+	snprintf(f->page, sizeof(f->page),
+		 strchr(host, ':') ? "http://[%.*s]:%u/" : "http://%.*s:%u/", LIMIT_HOST_BYTES - 3,
+		 host, port);
+}
+
 void
 front_stop(struct front *f, unsigned grace_ms, void (*done)(void *arg), void *arg)
 {

@@ -30,6 +30,8 @@ struct http_server *front_server(struct front *f); /* to listen with */
 int front_set_token(struct front *f, const char *token);
 /* A host listened on beside the loopback: it is taken in Host and Origin too. E_LIMIT. */
 int front_allow_host(struct front *f, const char *host);
+/* The status page can be opened here; the first address is the one that is told. */
+void front_page_at(struct front *f, const char *host, uint16_t port);
 /* Ends streams and connections, lets answers out for at most grace_ms. */
 void front_stop(struct front *f, unsigned grace_ms, void (*done)(void *arg), void *arg);
 void front_free(struct front *f); /* after done; takes NULL */

@@ -105,6 +105,25 @@ version_for(struct str asked)
 	return versions[0];
 }
 
+/* "NAME VERSION", as the client calls itself. */
+static void
+take_client(struct message *q)
+{
+	const struct json *client = json_get(q->params, S("clientInfo"));
+	struct str name = str_trim(json_str(json_get(client, S("name"))));
+	struct str version = str_trim(json_str(json_get(client, S("version"))));
+	struct buf both = BUF_INIT(2 * LIMIT_NAME_BYTES + 1);
+
+	buf_add(&both, str_utf8_upto(name, LIMIT_NAME_BYTES));
+	if (name.len && version.len) {
+		buf_addc(&both, ' ');
+		buf_add(&both, str_utf8_upto(version, LIMIT_NAME_BYTES));
+	}
+	if (q->mcp->session && !buf_failed(&both))
+		session_rename(q->mcp->session, buf_str(&both));
+	buf_done(&both);
+}
+
 static int
 mcp_initialize(struct message *q, struct err *e)
 {
@@ -113,6 +132,7 @@ mcp_initialize(struct message *q, struct err *e)
 
 	if (!asked.ptr)
 		return err_set(e, E_VALIDATION, "protocolVersion: must be a string");
+	take_client(q);
 	struct jw w = answer_begin(&b, q->id, "result");
 	jw_object(&w);
 	jw_member_z(&w, "protocolVersion", version_for(asked));
@@ -236,18 +256,28 @@ answer_result(const struct mcp_call *c, const struct turn_result *r)
 	answer_end(c->mcp, c->id, &w, &b);
 }
 
+/* In the words of the pipeline: they are the only block of the result. */
+static void
+answer_unknown(const struct mcp_call *c, const struct turn_result *r)
+{
+	struct json_doc *block = NULL;
+	struct err e;
+
+	err_plain(&e, E_NOT_FOUND);
+	if (json_parse(buf_str(&r->content), &json_door, &block, NULL) == 0)
+		err_set(&e, E_NOT_FOUND, "%.*s",
+			STR_ARG(json_str(json_get(json_root(block), S("text")))));
+	answer_error(c->mcp, c->id, &e);
+	json_doc_unref(block);
+}
+
 static void
 call_over(struct turn *t, void *arg)
 {
 	struct mcp_call *c = arg;
-	struct err e;
 
-	if (!c->mute && c->unknown) {
-		err_set(&e, E_NOT_FOUND, "there is no tool '%.100s'", t->results[0].tool);
-		answer_error(c->mcp, c->id, &e);
-	} else if (!c->mute) {
-		answer_result(c, &t->results[0]);
-	}
+	if (!c->mute)
+		(c->unknown ? answer_unknown : answer_result)(c, &t->results[0]);
 	call_forget(c);
 }
 

@@ -85,17 +85,25 @@ question_named(const struct visit *v)
 }
 
 static void
-reply_late(const struct visit *v, enum question_state state, const struct err *e)
+reply_late(const struct visit *v, struct str id, const struct err *e)
 {
-	static const char *const outcomes[] = {
-	    [Q_OPEN] = "{}",
-	    [Q_ALLOWED] = "{\"decision\":\"allow\"}",
-	    [Q_DENIED] = "{\"decision\":\"deny\"}",
-	    [Q_EXPIRED] = "{\"decision\":\"timeout\"}",
-	    [Q_WITHDRAWN] = "{\"decision\":\"withdrawn\"}",
+	static const char *const decisions[] = {
+	    [Q_OPEN] = NULL,         [Q_ALLOWED] = "allow",       [Q_DENIED] = "deny",
+	    [Q_EXPIRED] = "timeout", [Q_WITHDRAWN] = "withdrawn",
 	};
+	enum question_state state = Q_OPEN;
+	struct str by = {NULL, 0};
+	struct buf details = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	struct jw w = jw(&details);
 
-	reply_problem(v->http, e, str_of(outcomes[state]), NULL);
+	(void)question_outcome(v->front->gw->questions, id, &state, &by);
+	jw_object(&w);
+	jw_member_z(&w, "decision", decisions[state]);
+	if (by.len)
+		jw_member(&w, "by", by);
+	jw_end(&w);
+	reply_problem(v->http, e, buf_failed(&details) ? S("{}") : buf_str(&details), NULL);
+	buf_done(&details);
 }
 
 static void
@@ -116,7 +124,6 @@ reply_applied(const struct visit *v, struct str id, const struct answer *a)
 void
 route_confirmation_answer(const struct visit *v)
 {
-	enum question_state state = Q_OPEN;
 	struct json_doc *doc = NULL;
 	struct answer answer = {0};
 	struct str id = {NULL, 0};
@@ -128,9 +135,9 @@ route_confirmation_answer(const struct visit *v)
 	if (code == 0 && !(id = question_named(v)).ptr)
 		code = err_plain(&e, E_NO_QUESTION);
 	if (code == 0)
-		code = question_answer(v->front->gw->questions, id, &answer, &state, &e);
+		code = question_answer(v->front->gw->questions, id, &answer, NULL, &e);
 	if (code == E_ANSWERED)
-		reply_late(v, state, &e);
+		reply_late(v, id, &e);
 	else if (code < 0)
 		reply_err(v->http, &e);
 	else

@@ -195,11 +195,16 @@ static void
 events(const struct visit *v)
 {
 	struct str session = visit_param(v, "id");
+	struct err e;
 
-	if (wants_stream(v->http))
+	if (wants_stream(v->http)) {
 		feed_open(v, session);
-	else
+	} else if (query_flag(v->http, "attach")) {
+		err_set(&e, E_BAD_REQUEST, "attach: needs Accept: text/event-stream");
+		reply_err(v->http, &e);
+	} else {
 		ask_page(v, store_find_events, session, false, reply_events);
+	}
 }
 
 void

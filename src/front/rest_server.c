@@ -1,5 +1,7 @@
 /* rest_server.c - the gateway itself: is it well, what is it, what does it know. */
 
+#include <unistd.h>
+
 #include "front/visit.h"
 
 static void
@@ -53,10 +55,16 @@ route_version(const struct visit *v)
 void
 route_status(const struct visit *v)
 {
+	const struct front *f = v->front;
 	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
 	struct jw w = jw(&b);
 
-	gateway_write_status(&w, v->front->gw);
+	jw_object(&w);
+	jw_member_z(&w, "version", HOLDFAST_VERSION);
+	jw_member_int(&w, "pid", getpid());
+	jw_member_z(&w, "page", f->page[0] ? f->page : NULL);
+	gateway_write_status(&w, f->gw);
+	jw_end(&w);
 	reply_json(v->http, 200, &b);
 }
 

@@ -23,8 +23,9 @@ struct front {
 	char *token;                                     /* own; NULL: none is asked for */
 	char hosts[LIMIT_FRONT_HOSTS][LIMIT_HOST_BYTES]; /* taken beside the loopback names */
 	size_t host_count;
-	struct list feeds; /* struct feed */
-	struct list lines; /* struct line: MCP over stdio framing */
+	char page[LIMIT_HOST_BYTES + 16]; /* its address, "" = no TCP listener */
+	struct list feeds;                /* struct feed */
+	struct list lines;                /* struct line: MCP over stdio framing */
 };
 
 enum access { ACCESS_OPEN, ACCESS_TOKEN, ACCESS_PERSON, ACCESS_LOCAL };

@@ -438,6 +438,19 @@ question_place(const struct questions *qs, struct str id, struct str *ret_sessio
 	return 0;
 }
 
+int
+question_outcome(const struct questions *qs, struct str id, enum question_state *ret_state,
+		 struct str *ret_by)
+{
+	const struct record *r = record_find(qs, id);
+
+	if (!r)
+		return E_NO_QUESTION;
+	*ret_state = r->state;
+	*ret_by = str_of(r->by);
+	return 0;
+}
+
 /* People read ids off a screen: case does not matter, and the end is what differs. */
 struct question *
 question_find(const struct questions *qs, struct str id)

@@ -78,6 +78,10 @@ void questions_write(struct jw *w, const struct questions *qs, struct str sessio
 /* Session and turn of a question, open or answered; E_NO_QUESTION. For routes that name them. */
 int question_place(const struct questions *qs, struct str id, struct str *ret_session,
 		   struct str *ret_turn);
+/* What became of a question that is no longer open, and who answered ("" = nobody); E_NO_QUESTION.
+ * by is borrowed until another question ends. */
+int question_outcome(const struct questions *qs, struct str id, enum question_state *ret_state,
+		     struct str *ret_by);
 /* An id, or an unambiguous ending of one, of an open question; NULL = none. */
 struct question *question_find(const struct questions *qs, struct str id);
 size_t questions_count(const struct questions *qs); /* open */

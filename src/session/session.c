@@ -80,6 +80,26 @@ announce_created(struct session *s)
 	bus_end(bus, s->event);
 }
 
+/* As much as there is room for, without what is no UTF-8 and what would move a terminal's cursor.
+ */
+static void
+client_fill(char *out, size_t max, struct str name)
+{
+	size_t len = 0;
+
+	for (size_t n; name.len > 0; name = str_from(name, n ? n : 1)) {
+		uint32_t c;
+		n = str_utf8_char(name, &c);
+		if (n == 0 || c < 0x20 || (c >= 0x7f && c <= 0x9f))
+			continue;
+		if (len + n >= max)
+			break;
+		memcpy(out + len, name.ptr, n);
+		len += n;
+	}
+	out[len] = '\0';
+}
+
 int
 session_open(struct sessions *set, const struct session_spec *spec, struct session **ret,
 	     struct err *e)
@@ -97,9 +117,7 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	s->slots = LIMIT_SESSION_SLOTS;
 	s->created_us = clock_wall_us();
 	s->used_ms = clock_mono_ms();
-	struct str client = str_utf8_upto(spec->client, sizeof(s->client) - 1);
-	if (client.len)
-		memcpy(s->client, client.ptr, client.len);
+	client_fill(s->client, sizeof(s->client), spec->client);
 	list_init(&s->running);
 	list_init(&s->waiting);
 	list_init(&s->turns);
@@ -111,6 +129,18 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	announce_created(s);
 	*ret = s;
 	return 0;
+}
+
+void
+session_rename(struct session *s, struct str client)
+{
+	char name[sizeof(s->client)];
+
+	client_fill(name, sizeof(name), client);
+	if (s->ended || !name[0] || strcmp(name, s->client) == 0)
+		return;
+	memcpy(s->client, name, sizeof(name));
+	session_keep(s, 0);
 }
 
 struct session *

@@ -59,6 +59,8 @@ struct session_spec {
 /* E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
 int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret,
 		 struct err *e);
+/* The client says who it is: shown from now on instead of what was known at the opening. */
+void session_rename(struct session *s, struct str client);
 struct session *session_find(const struct sessions *s, struct str id); /* NULL = none, or ended */
 /* One that nobody uses since before that time, has no open turn and is not attached; NULL = none.
  */

@@ -193,6 +193,38 @@ def test_wrong_calls_are_errors_of_the_protocol(box, client):
 
 
 @with_clients
+def test_an_unknown_tool_is_told_with_the_one_that_was_meant(box, client):
+    box.serve()
+    c = client()
+    for name, message in (("read_fil", "there is no tool 'read_fil'; did you mean 'read_file'?"), ("nope", "there is no tool 'nope'")):
+        assert c.call(name, {})["error"] == {"code": INVALID_PARAMS, "message": message}
+
+
+@with_clients
+def test_the_session_is_shown_under_the_name_the_client_gives_itself(box, client):
+    gateway = box.serve()
+
+    def shown():
+        return gateway.ok("GET", "/sessions")["sessions"][0]
+    c = client()
+    c.alive()
+    fallback = shown()["client"]
+    assert fallback
+    for given in (None, {}, [], {"name": 7}, {"name": ""}, {"name": " \n"}, {"version": "1"}, {"name": "\x1b\x00\x9b"}):
+        params = {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": given}
+        assert "result" in c.ask("initialize", params)
+        assert shown()["client"] == fallback, given
+    for given, name in (({"name": "agent"}, "agent"), ({"name": "agent", "version": "1.2"}, "agent 1.2"),
+                        ({"name": "\x1b[31m a\x00\r\nb\x7f\x9b", "version": 3}, "[31m ab"), ({"name": "\u20ac" * 5000}, "\u20ac" * 21)):
+        c.ask("initialize", {"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": given})
+        assert shown()["client"] == name, given
+    session = shown()["session_id"]
+    c.close()
+    until(lambda: gateway.ok("GET", "/sessions")["sessions"] == [], "its session has ended")
+    assert gateway.ok("GET", "/sessions/" + session)["client"] == "\u20ac" * 21
+
+
+@with_clients
 def test_the_agents_channel_has_no_method_to_approve(box, client):
     gateway = box.serve()
     c = client()
