@@ -169,7 +169,7 @@ str_is_utf8(struct str s)
 			i += sizeof(eight);
 			continue;
 		}
-		size_t n = utf8_sequence(p + i, s.len - i);
+		size_t n = p[i] < 0x80 ? 1 : utf8_sequence(p + i, s.len - i);
 		if (n == 0)
 			return false;
 		i += n;

@@ -101,6 +101,7 @@ scope_wake(struct call *c)
 	if (!c->check->finished && !c->overdue)
 		return WAIT;
 	call_move(c, PLACE_MOVING);
+	call_calm(c);
 	if (!c->check->finished)
 		return call_fail(c, E_TIMEOUT, "the workspace did not answer within %d seconds",
 				 LIMIT_CALL_MS / 1000);
