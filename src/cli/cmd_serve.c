@@ -256,15 +256,6 @@ is_idle(struct api *api, int64_t *calls_before)
 	return idle;
 }
 
-static void
-our_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-}
-
 /* Until a signal asks for the end, or nothing has happened for long enough. */
 static void
 wait_for_end(struct daemon *d, const sigset_t *set)
@@ -306,7 +297,7 @@ watch(void *arg)
 	struct daemon *d = arg;
 	sigset_t set;
 
-	our_signals(&set);
+	term_signals(&set);
 	wait_for_end(d, &set);
 	if (!d->over)
 		log_line(LOG_INFO, "stopping", NULL);
@@ -399,7 +390,7 @@ cmd_serve(const struct args *a)
 	if ((code = refuse_second(&d)) != EXIT_FINE)
 		return code;
 	/* Before there is any other thread: they all inherit it. */
-	our_signals(&set);
+	term_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if ((code = open_gateway(&d)) == EXIT_FINE && (code = open_doors(&d)) == EXIT_FINE)
 		code = run(&d);

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "cli/args.h"
 #include "cli/show.h"
+#include "cli/term.h"
 #include "json/write.h"
 
 #define DRAW_MS 120
@@ -51,22 +52,13 @@ open_stream(struct follow *f)
 	return code;
 }
 
-static void
-our_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-}
-
 int
 follow_begin(struct follow *f)
 {
 	sigset_t set;
 
 	buf_init(&f->output, 64 * KIB);
-	our_signals(&set);
+	term_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (f->signals < 0)
@@ -128,7 +120,7 @@ interrupted(struct follow *f)
 	f->signal = (int)got.ssi_signo;
 	close(f->signals);
 	f->signals = -1;
-	our_signals(&set);
+	term_signals(&set);
 	signal(SIGINT, leave_at_once);
 	signal(SIGTERM, leave_at_once);
 	signal(SIGHUP, leave_at_once);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "cli/args.h"
+#include "cli/term.h"
 #include "json/json.h"
 
 #define LANE_BYTES (64 * KIB)
@@ -138,10 +139,7 @@ open_signals(void)
 {
 	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	term_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -155,10 +153,7 @@ close_signals(int fd)
 	bool signalled = read(fd, &got, sizeof(got)) == (ssize_t)sizeof(got);
 
 	close(fd);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	term_signals(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	return signalled ? EXIT_SIGNAL + (int)got.ssi_signo : EXIT_FINE;
 }

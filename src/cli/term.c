@@ -14,6 +14,15 @@ static bool colours;
 static bool dumb;
 
 void
+term_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+void
 term_init(void)
 {
 	const char *kind = getenv("TERM"), *no_colour = getenv("NO_COLOR");

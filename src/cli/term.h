@@ -10,11 +10,13 @@
 #ifndef CLI_TERM_H
 #define CLI_TERM_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/buf.h"
 
-void term_init(void); /* first of all */
+void term_init(void);             /* first of all */
+void term_signals(sigset_t *set); /* those by which a person or the system asks us to end */
 
 enum paint { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN };
 /* The escape sequence, or "" where there are no colours. */

@@ -87,11 +87,4 @@ int mailbox_init(struct loop *l, struct mailbox *m, void (*wake)(void *), void *
 void mailbox_post(struct mailbox *m);
 void mailbox_done(struct mailbox *m);
 
-/* Signals for a daemon's own loop (SIGTERM, SIGINT, SIGHUP). */
-struct signals;
-int signals_new(struct loop *l, const int *signums, size_t count,
-		void (*on_signal)(int signum, void *arg), void *arg, struct signals **ret,
-		struct err *e);
-void signals_free(struct signals *s);
-
 #endif

@@ -130,6 +130,5 @@ struct wire *http_upgrade(struct http_request *r, const char *protocol,
  * being closed. */
 bool wire_write(struct wire *w, struct str bytes);
 void wire_close(struct wire *w);
-int wire_peer_pid(const struct wire *w);
 
 #endif

@@ -170,12 +170,6 @@ wire_close(struct wire *w)
 	conn__soon(c);
 }
 
-int
-wire_peer_pid(const struct wire *w)
-{
-	return CONTAINER_OF(w, struct conn, wire)->request.peer_pid;
-}
-
 void
 wire__input(struct conn *c, struct str bytes)
 {

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -378,43 +377,6 @@ a_loop_that_was_stopped_can_run_again(void **state)
 }
 
 static void
-signal_noted(int signum, void *arg)
-{
-	(void)arg;
-	note(signum == SIGHUP ? 'h' : 't');
-	if (signum == SIGTERM)
-		loop_stop(loop);
-	else
-		kill(getpid(), SIGTERM);
-}
-
-static void
-signals_come_to_the_loop(void **state)
-{
-	static const int signums[] = {SIGTERM, SIGHUP};
-	struct signals *s;
-	struct err e;
-
-	(void)state;
-	assert_int_equal(signals_new(loop, signums, 2, signal_noted, NULL, &s, &e), 0);
-	kill(getpid(), SIGHUP);
-	loop_run(loop);
-	signals_free(s);
-	assert_string_equal(trace, "ht");
-}
-
-static void
-a_signal_that_cannot_be_had_is_an_error(void **state)
-{
-	static const int signums[] = {SIGTERM, SIGKILL};
-	struct signals *s;
-	struct err e;
-
-	(void)state;
-	assert_int_equal(signals_new(loop, signums, 2, signal_noted, NULL, &s, &e), E_SYSTEM);
-}
-
-static void
 write_to_nobody(void *arg)
 {
 	assert_int_equal(write(*(int *)arg, "x", 1), -1);
@@ -457,8 +419,6 @@ main(void)
 	    LOOP_TEST(a_closed_mailbox_wakes_nobody),
 	    LOOP_TEST(another_thread_can_stop_the_loop),
 	    LOOP_TEST(a_loop_that_was_stopped_can_run_again),
-	    LOOP_TEST(signals_come_to_the_loop),
-	    LOOP_TEST(a_signal_that_cannot_be_had_is_an_error),
 	    LOOP_TEST(a_broken_pipe_does_not_end_the_program),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

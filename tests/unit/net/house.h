@@ -80,4 +80,19 @@ int raw_status(int fd);
 void raw_rest(int fd, struct buf *out);
 bool raw_at_end(int fd); /* waits for the end; false when bytes come instead */
 
+/* For cmocka. */
+static inline int
+house_setup(void **state)
+{
+	*state = house_open(NULL);
+	return 0;
+}
+
+static inline int
+house_teardown(void **state)
+{
+	house_close(*state);
+	return 0;
+}
+
 #endif

@@ -14,20 +14,6 @@
 #include "base/limits.h"
 #include "net/client.h"
 
-static int
-house_setup(void **state)
-{
-	*state = house_open(NULL);
-	return 0;
-}
-
-static int
-house_teardown(void **state)
-{
-	house_close(*state);
-	return 0;
-}
-
 static struct client *
 connected(struct house *h)
 {

@@ -15,20 +15,6 @@
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
-static int
-house_setup(void **state)
-{
-	*state = house_open(NULL);
-	return 0;
-}
-
-static int
-house_teardown(void **state)
-{
-	house_close(*state);
-	return 0;
-}
-
 /* One request on a connection of its own; the body of the answer is compared when given. */
 static void
 expect(struct house *h, const char *request, int status, const char *body)

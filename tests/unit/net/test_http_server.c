@@ -21,20 +21,6 @@
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
-static int
-house_setup(void **state)
-{
-	*state = house_open(NULL);
-	return 0;
-}
-
-static int
-house_teardown(void **state)
-{
-	house_close(*state);
-	return 0;
-}
-
 /* A server without a thread, for what is decided at once. */
 struct shed {
 	struct loop *loop;
