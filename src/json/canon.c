@@ -50,20 +50,45 @@ static const struct form {
 
 /* ---- tokens ---- */
 
-/* Python keeps every digit; ES6 has another text for the great round numbers, such as 1e+22. */
+/* Beyond the range of a double, 1E400 and 10e399 alike: 1e+400. */
 static void
-add_big(struct buf *out, const struct form *f, yyjson_val *v)
+add_beyond(struct buf *out, struct str written)
 {
-	struct str digits = json__text(v);
-	double d = strtod(digits.ptr, NULL);
+	struct decimal d = json__decimal(written);
+	ptrdiff_t point = str_index(d.digits, '.');
+
+	buf_addz(out, d.sign < 0 ? "-" : "");
+	buf_addc(out, d.digits.ptr[0]);
+	if (d.count > 1)
+		buf_addc(out, '.');
+	buf_add(out, str_from(str_upto(d.digits, point < 0 ? d.digits.len : (size_t)point), 1));
+	if (point >= 0)
+		buf_add(out, str_from(d.digits, (size_t)point + 1));
+	buf_addf(out, "e+%lld", (long long)d.point - 1);
+}
+
+/*
+ * A number kept as text. Written as an integer it keeps its digits, but for the great round ones
+ * that ES6 has another text for, such as 1e+22. Otherwise it is the double it would be elsewhere.
+ */
+static void
+add_kept(struct buf *out, const struct form *f, yyjson_val *v)
+{
+	struct str written = json__text(v);
+	bool integer = str_index(written, '.') < 0 && str_index(written, 'e') < 0 &&
+		       str_index(written, 'E') < 0;
+	double d = strtod(written.ptr, NULL);
 	char text[REAL_TEXT];
 
-	if (f->real == REAL_ES6 && isfinite(d)) {
-		json__real(d, REAL_ES6, text);
-		if (json__decimal_cmp(str_of(text), digits) == 0)
-			digits = str_of(text);
+	if (integer && f->real == REAL_PYTHON) {
+		buf_add(out, written);
+	} else if (!isfinite(d)) {
+		add_beyond(out, written);
+	} else {
+		json__real(d, f->real, text);
+		bool same = !integer || json__decimal_cmp(str_of(text), written) == 0;
+		buf_add(out, same ? str_of(text) : written);
 	}
-	buf_add(out, digits);
 }
 
 static void
@@ -88,7 +113,7 @@ add_scalar(struct buf *out, const struct form *f, yyjson_val *v)
 	case YYJSON_TYPE_NULL: buf_addz(out, "null"); return;
 	case YYJSON_TYPE_BOOL: buf_addz(out, unsafe_yyjson_get_bool(v) ? "true" : "false"); return;
 	case YYJSON_TYPE_STR: json__quote(out, json__text(v), f->ascii); return;
-	case YYJSON_TYPE_RAW: add_big(out, f, v); return;
+	case YYJSON_TYPE_RAW: add_kept(out, f, v); return;
 	case YYJSON_TYPE_NUM: add_number(out, f, v); return;
 	}
 	BUG("a scalar that is none");

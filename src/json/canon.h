@@ -4,9 +4,14 @@
  * The documents use four; they come from one writer with flags (decision 15).
  *
  * SPACED and COMPACT are Python's json.dumps(sort_keys=True), numbers included.
- * JCS differs from RFC 8785 in one thing: an integer beyond the precision of a double
- * keeps its digits, where the RFC (which leaves such numbers to strings) would round
- * it. Two different ids must never share a digest.
+ * JCS is RFC 8785, whose numbers are doubles; in two things it goes on where the RFC ends:
+ *
+ *   - An integer, written as one, that a double would change keeps its digits: two different
+ *     ids must never share a digest. (The RFC leaves such numbers to strings.)
+ *   - What is too large for a double is written like one: 1e+400.
+ *
+ * What is written with a point or an exponent is rounded to a double in all three, as it would be
+ * elsewhere, also where the same integer would keep its digits: 9007199254740993.0.
  */
 
 #ifndef JSON_CANON_H

@@ -35,6 +35,14 @@ json__is_full(const yyjson_val *v)
 	return unsafe_yyjson_is_ctn((void *)v) && unsafe_yyjson_get_len((void *)v) > 0;
 }
 
+/* Kept as text, or a double that may be written 1e23 and is in truth not quite that. */
+static inline bool
+json__is_wide(const yyjson_val *v)
+{
+	return unsafe_yyjson_is_raw((void *)v) || (unsafe_yyjson_is_real((void *)v) &&
+						   (v->uni.f64 >= 0x1p53 || v->uni.f64 <= -0x1p53));
+}
+
 /* The first half of json_parse: syntax only. */
 int json__read(struct str text, struct json_doc **ret, struct err *e);
 
@@ -62,8 +70,29 @@ enum real_form { REAL_SHORT, REAL_ES6, REAL_PYTHON };
 #define REAL_TEXT 64 /* holds every form, with the NUL */
 void json__real(double d, enum real_form form, char out[static REAL_TEXT]);
 
-/* Order of two decimal numbers given as JSON text. */
+/* A number as it is written. */
+struct decimal {
+	int sign;          /* -1, 0, 1 */
+	struct str digits; /* no zeros at either end, but perhaps a point in the middle */
+	size_t count;      /* of the digits */
+	int64_t point;     /* value = 0.digits * 10^point */
+};
+struct decimal json__decimal(struct str s);
+uint64_t json__decimal_modulo(const struct decimal *d, uint64_t m); /* of the digits, as a whole */
 int json__decimal_cmp(struct str a, struct str b);
+bool json__decimal_is_integer(struct str s);
+bool json__decimal_int(struct str s, __int128 *ret); /* false: no integer, or beyond 64 bits */
+/* A divisor of more than 19 digits has only itself and its ten-, hundredfold... as multiples. */
+bool json__decimal_is_multiple(struct str v, struct str of);
+
+/*
+ * Of a row of values, just parsed in place in copy, those doubles that may not be what the text
+ * says become numbers kept as text: of more than 15 digits, or among the smallest.
+ */
+void json__keep_exact(yyjson_val *row, size_t count, const char *copy, struct str text);
+
+/* How a number is written, if it is not kept as text then in as few digits as tell it apart. */
+struct str json__number_text(const yyjson_val *n, char room[static REAL_TEXT]);
 
 /* A string with its quotes; ascii: everything beyond is \uXXXX, as Python does. */
 void json__quote(struct buf *out, struct str s, bool ascii);

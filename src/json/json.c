@@ -52,6 +52,7 @@ json__read(struct str text, struct json_doc **ret, struct err *e)
 			   ? err_plain(e, E_NOMEM)
 			   : err_at(e, text, wrong.pos, wrong.msg);
 	}
+	json__keep_exact(doc->doc->root, doc->doc->val_read, doc->text, text);
 	*ret = doc;
 	return 0;
 }
@@ -272,7 +273,15 @@ bool
 json_int(const struct json *v, int64_t *ret)
 {
 	yyjson_val *n = json__val(v);
+	__int128 wide;
 
+	if (yyjson_is_raw(n)) {
+		if (!json__decimal_int(json__text(n), &wide) || wide < INT64_MIN ||
+		    wide > INT64_MAX)
+			return false;
+		*ret = (int64_t)wide;
+		return true;
+	}
 	if (yyjson_is_sint(n) || (yyjson_is_uint(n) && n->uni.u64 <= INT64_MAX)) {
 		*ret = n->uni.i64;
 		return true;

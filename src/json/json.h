@@ -3,7 +3,8 @@
  *
  * RFC 8259 strictly, UTF-8 strictly, no duplicate keys, no NUL-in-the-middle
  * surprises: what passed here is the same for the validator and for the tool.
- * Numbers too large for 64 bits or a double are kept as their text.
+ * A number is never changed: what neither 64 bits nor a double hold for certain is kept
+ * as its text.
  *
  * A document is counted by reference: jobs may outlive the call that parsed it.
  * `struct json` is never defined; it stands for yyjson's value, and no file outside
@@ -52,14 +53,26 @@ bool json_int(const struct json *v, int64_t *ret); /* false: no integer, or out 
 bool json_double(const struct json *v,
 		 double *ret); /* nearest, perhaps infinite; false: no number */
 int json_number_cmp(const struct json *a, const struct json *b); /* exact order of two numbers */
+/*
+ * Is v a whole number of times `of`, both as decimals are written: 0.3 is three times 0.1. An
+ * `of` with more than 19 digits is only found in itself and its ten-, hundredfold...
+ */
+bool json_is_multiple(const struct json *v, const struct json *of);
 /* The digits as they were, for a number kept as text; {NULL,0} for others. */
 struct str json_big(const struct json *v);
 size_t json_len(const struct json *v); /* members or items, 0 for others */
 const struct json *json_get(const struct json *obj, struct str key); /* NULL = none */
 const struct json *json_at(const struct json *arr,
 			   size_t i); /* NULL = none; O(1) for flat arrays */
+/* What a JSON Pointer (RFC 6901) leads to, "" to root itself; NULL = none, or no pointer. */
+const struct json *json_pointer(const struct json *root, struct str pointer);
 bool json_equal(const struct json *a,
 		const struct json *b); /* numbers by value, keys in any order */
+/*
+ * Equal values have equal hashes: 1 and 1.0, members in any order. Another in every process, so
+ * that nobody can choose what collides: not for keeping.
+ */
+uint64_t json_hash(const struct json *v);
 
 /* for (struct json_iter it = json_iter(v); json_next(&it);) it.key, it.value */
 struct json_iter {

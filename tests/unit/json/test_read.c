@@ -104,59 +104,6 @@ keeps_the_digits_of_numbers_nothing_can_hold(void **state)
 	json_doc_unref(doc);
 }
 
-static int
-compared(const char *a, const char *b)
-{
-	struct json_doc *x = parsed(a), *y = parsed(b);
-	int order = json_number_cmp(json_root(x), json_root(y));
-
-	assert_int_equal(order, -json_number_cmp(json_root(y), json_root(x)));
-	assert_int_equal(order == 0, json_equal(json_root(x), json_root(y)));
-	json_doc_unref(x);
-	json_doc_unref(y);
-	return order;
-}
-
-static void
-orders_numbers_by_their_exact_value(void **state)
-{
-	static const struct {
-		const char *a;
-		int order;
-		const char *b;
-	} cases[] = {
-	    {"1", 0, "1.0"},
-	    {"-1", -1, "1"},
-	    {"-0.0", 0, "0"},
-	    {"1", -1, "1.5"},
-	    {"-1", 1, "-1.5"},
-	    {"9007199254740993", 1, "9007199254740992.0"},
-	    {"18446744073709551615", -1, "18446744073709551616.0"},
-	    {"18446744073709551615", -1, "18446744073709551616"},
-	    {"18446744073709551616", 0, "18446744073709551616.0"},
-	    {"-9223372036854775809", -1, "-9223372036854775808"},
-	    {"10000000000000000000000", 0, "1e22"},
-	    {"10000000000000000000001", 1, "1e22"},
-	    {"1e400", 1, "1.7976931348623157e308"},
-	    {"-1e400", -1, "-1.7976931348623157e308"},
-	    {"1e400", 0, "10E+399"},
-	    {"1e400", 0, "0.001e403"},
-	    {"1.0001e400", 1, "1e400"},
-	    {"-1.0001e400", -1, "-1e400"},
-	    {"123456789012345678901", -1, "123456789012345678902"},
-	    {"99999999999999999999", -1, "100000000000000000000"},
-	    {"1e400", 1, "0.0"},
-	    {"1e400", 1, "-5"},
-	    {"1e300", 1, "5"},
-	    {"-1e300", -1, "5"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		if (compared(cases[i].a, cases[i].b) != cases[i].order)
-			fail_msg("%s and %s", cases[i].a, cases[i].b);
-}
-
 static bool
 equal(const char *a, const char *b)
 {
@@ -317,7 +264,6 @@ main(void)
 	    cmocka_unit_test(tells_types_apart_and_takes_null_pointers),
 	    cmocka_unit_test(reads_integers_in_all_their_spellings),
 	    cmocka_unit_test(keeps_the_digits_of_numbers_nothing_can_hold),
-	    cmocka_unit_test(orders_numbers_by_their_exact_value),
 	    cmocka_unit_test(finds_values_equal_whatever_the_order_of_keys),
 	    cmocka_unit_test(compares_large_objects_in_opposite_order),
 	    cmocka_unit_test(walks_members_in_order_and_knows_their_position),
