@@ -12,5 +12,6 @@ struct embedded {
 
 extern const struct embedded embedded_cards[];
 extern const struct embedded embedded_pages[];
+extern const struct embedded embedded_metas[]; /* meta-schemas */
 
 #endif

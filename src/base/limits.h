@@ -115,19 +115,34 @@
 #define LIMIT_CHILD_MINDER_MS 10000 /* for the minder to kill, before it is killed itself */
 
 /* Schemas */
-#define LIMIT_SCHEMA_BYTES (64 * KIB)
-#define LIMIT_CARD_BYTES                                                                           \
-	(2 * LIMIT_SCHEMA_BYTES) /* a tool's card, with its schema and examples                    \
-				  */
-#define LIMIT_SCHEMA_DEPTH 32
-#define LIMIT_SCHEMA_ERRORS 16  /* reported at once */
-#define LIMIT_SCHEMA_NAMES 1024 /* properties of one object */
-#define LIMIT_SCHEMA_SHOWN 200  /* bytes of a value in an error */
+#define LIMIT_SCHEMA_BYTES (64 * KIB) /* of a native tool */
+#define LIMIT_CARD_BYTES (2 * LIMIT_SCHEMA_BYTES) /* a tool's card, with its schema and examples */
+#define LIMIT_SCHEMA_DEPTH 32                     /* of a native tool's */
+#define LIMIT_SCHEMA_RULES 32768                  /* schemas inside a schema and what it refers to */
+#define LIMIT_SCHEMA_RESOURCES 1024               /* with a URI of their own */
+#define LIMIT_SCHEMA_URI (8 * KIB)
+#define LIMIT_SCHEMA_NAMES 2048   /* properties of one object, or values of an enum */
+#define LIMIT_SCHEMA_ALL_NAMES 65536
+#define LIMIT_SCHEMA_DYNAMICS 64  /* names of dynamic anchors */
+#define LIMIT_SCHEMA_NESTING 512  /* rules being held against a value at once */
+#define LIMIT_SCHEMA_WORK 4000000 /* steps of one validation: some tens of milliseconds */
+#define LIMIT_SCHEMA_ERRORS 16    /* reported at once */
+#define LIMIT_SCHEMA_SHOWN 200    /* bytes of a value in an error */
+#define LIMIT_SCHEMA_TEXT (64 * KIB) /* of all errors */
 #define LIMIT_PATTERN_BYTES (4 * KIB)
-#define LIMIT_PATTERN_STEPS 100000
+#define LIMIT_PATTERN_GROUPS 250 /* inside each other; what PCRE2 takes */
+#define LIMIT_PATTERN_NAMES 64   /* named groups, and references to them, of one pattern */
+#define LIMIT_PATTERN_STEPS 100000 /* of one match, */
+#define LIMIT_PATTERN_EASY 2000    /* of one that is cheap, */
+#define LIMIT_PATTERN_PRICE 100000 /* and the work that one costs which is not */
 #define LIMIT_PATTERN_DEPTH 1000
 #define LIMIT_PATTERN_HEAP_KIB 1024
-#define LIMIT_PATTERN_SUBJECT                                                                      \
-	(16 * KIB) /* for one without anchor, whose cost can be the square of it */
+#define LIMIT_PATTERN_SUBJECT (16 * KIB) /* longer texts are searched only near their begin */
+#define LIMIT_PATTERN_NEAR 1024
+
+/* Repairs of an input */
+#define LIMIT_REPAIR_MEMBERS 1024      /* with more it is left alone */
+#define LIMIT_REPAIR_TEXT (4 * KIB)    /* of a number or another scalar in a string */
+#define LIMIT_REPAIRS_BYTES (16 * KIB) /* the report of one */
 
 #endif

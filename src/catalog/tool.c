@@ -282,7 +282,7 @@ tool_fill(struct tool *t, struct err *e)
 		rc = check_examples(e, &c);
 	if (rc < 0)
 		return rc;
-	rc = schema_compile(t->card, t->input_schema, &t->compiled, e);
+	rc = schema_compile(t->card, t->input_schema, NULL, &t->compiled, e);
 	t->input = t->compiled;
 	return rc < 0 ? refuse_with(e, t->name, "input_schema", rc) : 0;
 }

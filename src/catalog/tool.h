@@ -38,6 +38,8 @@ struct tool {
 	const struct json *examples; /* array or NULL */
 	const struct schema *input;  /* compiled */
 
+	/* Set by whoever brings the tool, before it is in a catalog. */
+	bool repair_arguments;                      /* see schema/repair.h */
 	struct provider *provider;                  /* who runs it */
 	void *provider_data;                        /* the provider's own */
 	void (*provider_free)(void *provider_data); /* with the last reference; may be NULL */

@@ -1,8 +1,11 @@
 /*
  * schema.h - JSON Schema compiled once, run at every call.
  *
- * Native tools are held to a portable subset (seed 000 section 7.1, restored list in
- * schema_subset): what every provider's API understands.
+ * Draft 2020-12 and Draft-07, whole. A schema becomes a flat program (program.h); running it on
+ * a value that fits allocates nothing. Nothing is ever fetched: what a schema may refer to
+ * stands in itself, in a registry the caller filled, or is a meta-schema of one of the drafts.
+ *
+ * This folder needs only src/base, src/json and PCRE2.
  */
 
 #ifndef SCHEMA_SCHEMA_H
@@ -13,26 +16,53 @@
 
 struct schema;
 
-/*
- * Does the schema keep to the portable subset? Each violation is a line
- * "$.properties.x: disallowed JSON Schema keyword 'anyOf'" in *problems, newlines only
- * between them. 0 or E_VALIDATION.
- */
-int schema_subset(const struct json *schema, struct buf *problems);
+/* Documents a schema may refer to by URI. */
+struct schema_registry;
+
+struct schema_registry *schema_registry_new(void); /* NULL: no memory */
+/* Keeps a reference to doc. E_EXISTS for a URI that is taken, E_LIMIT, E_NOMEM. */
+int schema_registry_add(struct schema_registry *r, struct str uri, struct json_doc *doc,
+			struct err *e);
+void schema_registry_free(struct schema_registry *r); /* takes NULL */
+
+struct schema_options {
+	const struct schema_registry *registry; /* NULL: none; must outlive only the compilation */
+	unsigned draft;                         /* 7 or 2020; 0: as $schema says, else 2020 */
+	bool assert_formats;                    /* "format" refuses, instead of being a remark */
+};
 
 /*
- * E_VALIDATION with the JSON path of what is wrong, E_NOMEM. Keeps a reference to doc.
- * What is beyond the subset is refused: a keyword nobody enforces is no protection.
+ * options may be NULL. E_VALIDATION with the JSON Pointer of what is wrong in the schema
+ * ("/properties/a/$ref: refers to http://x/y, which is not known here"), E_TOO_LARGE, E_NOMEM.
+ * Keeps references to the documents it needs.
  */
-int schema_compile(struct json_doc *doc, const struct json *schema, struct schema **ret,
-		   struct err *e);
+int schema_compile(struct json_doc *doc, const struct json *schema,
+		   const struct schema_options *options, struct schema **ret, struct err *e);
 void schema_free(struct schema *s); /* takes NULL */
 
+/* Yes or no. Any thread. Too much work (LIMIT_SCHEMA_WORK) is a no. */
+bool schema_fits(const struct schema *s, const struct json *value);
+
+/* How errors are written. */
+enum schema_form {
+	SCHEMA_LINES, /* "/items/3/qty: must be at least 1, got 0", in document order */
+	SCHEMA_JSON,  /* [{"path":"/items/3/qty","keyword":"minimum","message":"must be..."}] */
+	SCHEMA_DISPATCHER, /* "items.3.qty: 0 is less than the minimum of 1", by path (seed 000) */
+};
+
 /*
- * Each error is a line "dotted.path: sentence" ("$" for the root), sorted by path, at most
- * LIMIT_SCHEMA_ERRORS, newlines only between them. 0 or E_VALIDATION. Allocates nothing when
- * the value is valid, but for what PCRE2 needs to match a pattern. Any thread.
+ * Every error, at most LIMIT_SCHEMA_ERRORS; lines have newlines only between them. A value that
+ * fits adds nothing to errors. 0 or E_VALIDATION. Any thread.
  */
-int schema_validate(const struct schema *s, const struct json *value, struct buf *errors);
+int schema_validate(const struct schema *s, const struct json *value, enum schema_form form,
+		    struct buf *errors);
+
+/*
+ * Does the schema keep to the portable subset, which every model provider's API understands
+ * (seed 000 section 7.1)? Each violation is a line
+ * "$.properties.x: disallowed JSON Schema keyword 'anyOf'" in *problems, newlines only between
+ * them. 0 or E_VALIDATION.
+ */
+int schema_subset(const struct json *schema, struct buf *problems);
 
 #endif

@@ -1,53 +1,98 @@
 /* show.c - values and places as errors name them: bounded, and harmless on a terminal. */
 
 #include "json/canon.h"
-#include "schema/inside.h"
+#include "json/peek.h"
+#include "schema/program.h"
 
 #define NAME_SHOWN 80
 
 static bool
 is_control(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0);
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
 }
+
+/* ---- places ---- */
 
 /* A name inside a path: errors are lines, so it must not make new ones. */
 static void
-add_name(struct buf *out, struct str name)
+add_name(struct buf *out, struct str name, enum where form)
 {
 	uint32_t c;
 
-	name = str_utf8_upto(name, NAME_SHOWN);
-	for (size_t n; (n = str_utf8_char(name, &c)) > 0; name = str_from(name, n))
-		buf_add(out, is_control(c) ? S("?") : str_upto(name, n));
+	if (form != WHERE_POINTER)
+		name = str_utf8_upto(name, NAME_SHOWN);
+	for (size_t n; (n = str_utf8_char(name, &c)) > 0; name = str_from(name, n)) {
+		if (form != WHERE_POINTER && is_control(c))
+			buf_addc(out, '?');
+		else if (form != WHERE_DOTTED && (c == '~' || c == '/'))
+			buf_addz(out, c == '~' ? "~0" : "~1");
+		else
+			buf_add(out, str_upto(name, n));
+	}
 }
 
 void
-schema__place(struct buf *out, const struct place *at, const char *root)
+schema__where_name(struct buf *out, struct str name, enum where form)
 {
-	const struct place *row[2 * LIMIT_JSON_DEPTH]; /* a schema has two names for a level */
-	size_t depth = 0;
+	if (form != WHERE_DOTTED)
+		buf_addc(out, '/');
+	add_name(out, name, form);
+}
 
-	for (; at->up; at = at->up) {
-		CHECK(depth < ARRAY_LEN(row));
-		row[depth++] = at;
-	}
-	buf_addz(out, root);
-	for (bool dot = *root; depth-- > 0; dot = true) {
-		if (dot)
+/*
+ * Values stand in reading order, one behind the other: what is inside a container lies between
+ * it and what follows it. So the way to a value can be found without having been kept.
+ */
+void
+schema__where(struct buf *out, const struct json *root, const struct json *v, enum where form)
+{
+	size_t from = out->len;
+
+	if (root == v && form == WHERE_LINE)
+		buf_addz(out, "(root)");
+	while (root != v && peek_type(root) >= JSON_ARRAY) {
+		bool object = peek_type(root) == JSON_OBJECT;
+		const struct json *at = peek_first(root);
+		size_t i = 0, n = peek_len(root);
+		for (; i < n; i++) {
+			const struct json *value = object ? peek_value(at) : at;
+			if (v < peek_next(value))
+				break;
+			at = peek_next(value);
+		}
+		if (i == n)
+			return;
+		if (form == WHERE_DOTTED && out->len > from)
 			buf_addc(out, '.');
-		if (row[depth]->name.ptr)
-			add_name(out, row[depth]->name);
-		else
-			buf_addf(out, "%zu", row[depth]->index);
+		if (object) {
+			schema__where_name(out, peek_str(at), form);
+		} else {
+			buf_addz(out, form == WHERE_DOTTED ? "" : "/");
+			buf_add_u64(out, i);
+		}
+		if (v == at) /* a key, or the item itself */
+			return;
+		root = object ? peek_value(at) : at;
 	}
 }
 
-/* repr() of a string, as much of it as room allows. */
+/* ---- values ---- */
+
+static const struct {
+	const char *null, *yes, *no;
+	enum canon_form number;
+} words[] = {
+    [MANNER_JSON] = {"null", "true", "false", CANON_JCS},
+    [MANNER_PYTHON] = {"None", "True", "False", CANON_SPACED},
+};
+
+/* A string in quotes, as much of it as room allows. */
 static void
-show_quoted(struct buf *out, struct str s, size_t room)
+show_quoted(struct buf *out, struct str s, size_t room, enum manner manner)
 {
-	char quote = str_index(s, '\'') >= 0 && str_index(s, '"') < 0 ? '"' : '\'';
+	bool apostrophe = str_index(s, '\'') >= 0 && str_index(s, '"') < 0;
+	char quote = manner == MANNER_JSON || apostrophe ? '"' : '\'';
 	uint32_t c;
 
 	s = str_utf8_upto(s, room);
@@ -61,7 +106,7 @@ show_quoted(struct buf *out, struct str s, size_t room)
 		else if (c == '\n' || c == '\r' || c == '\t')
 			buf_addz(out, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
 		else if (is_control(c))
-			buf_addf(out, "\\x%02x", c);
+			buf_addf(out, manner == MANNER_JSON || c > 0xff ? "\\u%04x" : "\\x%02x", c);
 		else
 			buf_add(out, str_upto(str_from(s, i), n));
 	}
@@ -69,30 +114,30 @@ show_quoted(struct buf *out, struct str s, size_t room)
 }
 
 static void
-show_scalar(struct buf *out, const struct json *v, size_t room)
+show_scalar(struct buf *out, const struct json *v, size_t room, enum manner manner)
 {
 	switch (json_type(v)) {
-	case JSON_NULL: buf_addz(out, "None"); return;
-	case JSON_BOOL: buf_addz(out, json_bool(v) ? "True" : "False"); return;
-	case JSON_STRING: show_quoted(out, json_str(v), room); return;
+	case JSON_NULL: buf_addz(out, words[manner].null); return;
+	case JSON_BOOL: buf_addz(out, json_bool(v) ? words[manner].yes : words[manner].no); return;
+	case JSON_STRING: show_quoted(out, json_str(v), room, manner); return;
 	default: break;
 	}
 	if (json_big(v).ptr)
 		buf_add(out, str_upto(json_big(v), room));
 	else
-		canon_write(out, v, CANON_SPACED); /* numbers are Python's there */
+		canon_write(out, v, words[manner].number);
 }
 
 /* Stops soon after there is enough: what is too much is cut by the caller. */
 static void
-show_value(struct buf *out, const struct json *v, size_t end)
+show_value(struct buf *out, const struct json *v, size_t end, enum manner manner)
 {
 	bool object = json_is(v, JSON_OBJECT), first = true;
 
 	if (out->len >= end)
 		return;
 	if (!object && !json_is(v, JSON_ARRAY)) {
-		show_scalar(out, v, end - out->len + 1);
+		show_scalar(out, v, end - out->len + 1, manner);
 		return;
 	}
 	buf_addc(out, object ? '{' : '[');
@@ -100,10 +145,10 @@ show_value(struct buf *out, const struct json *v, size_t end)
 		if (!first)
 			buf_addz(out, ", ");
 		if (object) {
-			show_quoted(out, it.key, LIMIT_SCHEMA_SHOWN);
+			show_quoted(out, it.key, LIMIT_SCHEMA_SHOWN, manner);
 			buf_addz(out, ": ");
 		}
-		show_value(out, it.value, end); /* as deep as the door lets values be */
+		show_value(out, it.value, end, manner); /* as deep as the door lets values be */
 	}
 	buf_addc(out, object ? '}' : ']');
 }
@@ -120,19 +165,19 @@ cut(struct buf *out, size_t from)
 }
 
 void
-schema__show(struct buf *out, const struct json *v)
+schema__show(struct buf *out, const struct json *v, enum manner manner)
 {
 	size_t from = out->len;
 
-	show_value(out, v, from + LIMIT_SCHEMA_SHOWN + 1);
+	show_value(out, v, from + LIMIT_SCHEMA_SHOWN + 1, manner);
 	cut(out, from);
 }
 
 void
-schema__show_str(struct buf *out, struct str s)
+schema__show_str(struct buf *out, struct str s, enum manner manner)
 {
 	size_t from = out->len;
 
-	show_quoted(out, s, LIMIT_SCHEMA_SHOWN + 1);
+	show_quoted(out, s, LIMIT_SCHEMA_SHOWN + 1, manner);
 	cut(out, from);
 }

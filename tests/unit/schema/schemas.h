@@ -20,6 +20,20 @@ parsed(struct str text)
 	return doc;
 }
 
+/* Fails the test when the schema does not compile. To be freed. */
+static inline struct schema *
+compiled(const char *text)
+{
+	struct json_doc *doc = parsed(str_of(text));
+	struct schema *s = NULL;
+	struct err e = ERR_NONE;
+
+	if (schema_compile(doc, json_root(doc), NULL, &s, &e) < 0)
+		fail_msg("%s: %s", text, e.text);
+	json_doc_unref(doc); /* the schema keeps its own reference */
+	return s;
+}
+
 /* The strings of an array, with newlines between. */
 static inline struct buf
 joined(const struct json *lines)
