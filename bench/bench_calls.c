@@ -141,7 +141,8 @@ open_bench(struct bench *b, const char *dir)
 		fprintf(stderr, "bench: %s\n", hf_error(NULL));
 		exit(1);
 	}
-	if (builtin_register(b->hf->builtins, b->hf->catalog, str_of(card), &noop, b, &e) < 0 ||
+	struct builtin_spec spec = {.card = str_of(card), .ops = &noop, .arg = b};
+	if (builtin_register(b->hf->builtins, b->hf->catalog, &spec, &e) < 0 ||
 	    json_parse(S("{\"path\":\"README.md\",\"limit\":10}"), &json_door, &b->input, &e) < 0) {
 		fprintf(stderr, "bench: %s\n", err_text(&e));
 		exit(1);

@@ -74,6 +74,12 @@ struct hf_tool {
 	 * number is a failure whose reason the agent is not told.
 	 */
 	int (*run)(void *instance, struct hf_job *job);
+	/*
+	 * Repair arguments that are nearly right before they are checked: "42" for an integer, the
+	 * whole object as a string. The tool gets the repaired input; each repair stands in
+	 * arg_repairs of the event tool.called.
+	 */
+	bool repair_arguments;
 };
 HF_API int hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *arg);
 HF_API int hf_unregister(struct hf *hf, const char *name);

@@ -52,7 +52,8 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 			   .id = id_new("call_"),
 			   .turn = turn,
 			   .index = index,
-			   .stage = -1};
+			   .stage = -1,
+			   .repairs = BUF_INIT(LIMIT_REPAIRS_BYTES)};
 	c->tool_use_id =
 	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
@@ -82,6 +83,7 @@ call_free(struct call *c)
 	map_remove(&c->gw->calls, id_str(&c->id));
 	list_remove(&c->in_place);
 	output_done(&c->out);
+	buf_done(&c->repairs);
 	json_doc_unref(c->input_doc);
 	tool_unref(c->tool);
 	session_unref(c->session);
@@ -96,7 +98,7 @@ render_error(struct call *c, struct buf *content)
 
 	jw_object(&w);
 	jw_member_z(&w, "type", "text");
-	jw_member_z(&w, "text", err_text(&c->err));
+	jw_member(&w, "text", c->wrong.ptr ? c->wrong : str_of(err_text(&c->err)));
 	jw_end(&w);
 	if (c->out.content.len) {
 		size_t whole = content->len;
@@ -117,20 +119,22 @@ call__finish(struct call *c)
 	struct turn *turn = c->turn;
 	size_t index = c->index;
 	bool failed = c->err.code < 0;
-	struct buf content = BUF_INIT(LIMIT_RESULT_BYTES + 8 * KIB);
-	struct buf modified = buf_take(&c->out.modified);
-
-	if (failed)
-		render_error(c, &content);
-	else
-		content = buf_take(&c->out.content);
-	const char *class = failed ? err_class_name(err_row(c->err.code)->class) : NULL;
-	bool is_error = failed || !c->out.success;
-	int64_t latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000;
+	struct turn_result came = {
+	    .is_error = failed || !c->out.success,
+	    .error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
+	    .content = BUF_INIT(LIMIT_RESULT_BYTES + 8 * KIB),
+	    .modified = buf_take(&c->out.modified),
+	    .repairs = buf_take(&c->repairs),
+	    .latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000,
+	};
 	struct session *s = session_ref(c->session);
 
+	if (failed)
+		render_error(c, &came.content);
+	else
+		came.content = buf_take(&c->out.content);
 	call_free(c);
-	turn_settle(turn, index, is_error, class, &content, &modified, latency_ms);
+	turn_settle(turn, index, &came);
 	session_unref(s);
 	if (gw->stopping && gw->calls.len == 0 && gw->idle)
 		defer(gw->loop, &gw->idle_soon, gw->idle, gw->idle_arg);
@@ -158,4 +162,15 @@ call_event_by(struct call *c, enum event_type type, const char *parent, const ch
 	jw_member(w, "tool_name", c->tool_name);
 	jw_member_z(w, "call_id", c->id.text);
 	return w;
+}
+
+void
+call_add_repairs(const struct call *c, struct jw *w)
+{
+	if (c->repairs.len == 0)
+		return;
+	jw_key(w, "arg_repairs");
+	jw_array(w);
+	jw_raw(w, buf_str(&c->repairs));
+	jw_end(w);
 }

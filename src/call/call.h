@@ -48,10 +48,12 @@ struct call {
 	struct tool *tool; /* a reference, to the end: the journal row names its effects */
 
 	/* args */
+	struct buf repairs; /* of the input, as schema/repair.h reports them */
 	char input_hash[DIGEST_TEXT];
 	size_t input_bytes;
 	struct str input_summary; /* at most LIMIT_SUMMARY_CHARS */
-	struct str invalid;       /* validation errors, a line each; {NULL,0} when it fitted */
+	struct str wrong;         /* validation errors for the agent; {NULL,0} when it fitted */
+	struct str invalid; /* the same in the dispatcher's sentences, for the event; a line each */
 
 	/* scope */
 	struct scope_check *check;

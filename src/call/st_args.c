@@ -1,6 +1,7 @@
 /* st_args.c - the input fits the schema, and gets the digest everything later is bound to. */
 
 #include "call/stage.h"
+#include "schema/repair.h"
 
 /* At most LIMIT_SUMMARY_CHARS characters of the canonical text, "..." at the end of a cut one. */
 static struct str
@@ -28,26 +29,57 @@ fingerprint(struct call *c)
 	return failed || !c->input_summary.ptr ? E_NOMEM : 0;
 }
 
+/* From here on there is one input, the repaired one: digest, question, journal and tool see it. */
+static int
+repair(struct call *c)
+{
+	struct json_doc *doc = NULL;
+	int rc = schema_repair(c->tool->input_schema, c->input, &doc, &c->repairs, &c->err);
+
+	if (doc) {
+		json_doc_unref(c->input_doc);
+		c->input_doc = doc;
+		c->input = json_root(doc);
+	}
+	return rc;
+}
+
+/* The door could not read it; that is a validation error of this call, not of its message. */
+static enum verdict
+fail_unread(struct call *c)
+{
+	struct err why = c->err;
+
+	if (why.code == 0)
+		err_set(&why, E_VALIDATION, "the input is missing");
+	c->invalid = str_of(arena_printf(c->arena, "$: %s", err_text(&why)));
+	return call_fail(c, E_VALIDATION, "(root): %s", err_text(&why));
+}
+
+/* Twice in words: with pointers for the agent, and as the dispatcher's event has them. */
+static enum verdict
+fail_invalid(struct call *c)
+{
+	struct buf lines = BUF_INIT(LIMIT_SCHEMA_TEXT), sentences = BUF_INIT(LIMIT_SCHEMA_TEXT);
+
+	schema_validate(c->tool->input, c->input, SCHEMA_LINES, &lines);
+	schema_validate(c->tool->input, c->input, SCHEMA_DISPATCHER, &sentences);
+	c->wrong = arena_str(c->arena, buf_str(&lines));
+	c->invalid = arena_str(c->arena, buf_str(&sentences));
+	buf_done(&lines);
+	buf_done(&sentences);
+	return call_fail(c, E_VALIDATION, "%.*s", STR_ARG(c->wrong));
+}
+
 enum verdict
 args_enter(struct call *c)
 {
-	struct buf errors = BUF_INIT(sizeof(c->err.text) * 4);
-
-	if (!c->input) {
-		/* The door could not read it; that is a validation error of this call, not of its
-		 * message. */
-		if (c->err.code == 0)
-			err_set(&c->err, E_VALIDATION, "$: the input is missing");
-		c->invalid = arena_str(c->arena, str_of(err_text(&c->err)));
-		c->err.code = E_VALIDATION;
+	if (!c->input)
+		return fail_unread(c);
+	if (c->tool->repair_arguments && repair(c) < 0)
 		return FAIL;
-	}
-	if (schema_validate(c->tool->input, c->input, &errors) < 0) {
-		c->invalid = arena_str(c->arena, buf_str(&errors));
-		buf_done(&errors);
-		return call_fail(c, E_VALIDATION, "%.*s", STR_ARG(c->invalid));
-	}
-	buf_done(&errors);
+	if (!schema_fits(c->tool->input, c->input))
+		return fail_invalid(c);
 	if (fingerprint(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
 	return NEXT;

@@ -66,6 +66,7 @@ announce_called(struct call *c)
 	jw_member_z(w, "input_hash", c->input_hash);
 	jw_member_int(w, "input_size_bytes", (int64_t)c->input_bytes);
 	jw_member_z(w, "side_effects", capability_name(c->tool->capability));
+	call_add_repairs(c, w);
 	bus_end(c->gw->bus, c->called_event);
 }
 

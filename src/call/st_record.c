@@ -79,6 +79,7 @@ announce_invalid(struct call *c)
 
 	jw_key(w, "validation_errors");
 	add_lines(w, c->invalid);
+	call_add_repairs(c, w);
 	bus_end(c->gw->bus, NULL);
 }
 

@@ -48,6 +48,9 @@ struct jw *call_event(struct call *c, enum event_type type, const char *parent);
 struct jw *call_event_by(struct call *c, enum event_type type, const char *parent,
 			 const char *actor);
 
+/* arg_repairs, if there were any: for events that tell of the input. */
+void call_add_repairs(const struct call *c, struct jw *w);
+
 /* Over: the turn gets the result, the call is freed. */
 void call__finish(struct call *c);
 

@@ -74,6 +74,30 @@ read_retention(const struct yaml *y, const struct json *v, int64_t *ret, struct 
 		       yaml_line(y, v));
 }
 
+/* A group of tools; where is its name in the file. */
+static int
+read_tools(const struct yaml *y, const struct json *v, const char *where, struct config_tools *ret,
+	   struct err *e)
+{
+	if (v && !json_is(v, JSON_NULL) && !json_is(v, JSON_OBJECT))
+		return err_set(e, E_CONFIG, "line %u: %s: must be a mapping", yaml_line(y, v),
+			       where);
+	for (struct json_iter it = json_iter(v); json_next(&it);) {
+		if (!str_is(it.key, "repair_arguments"))
+			return err_set(e, E_CONFIG,
+				       "line %u: %s.%.*s: there is no such key (there is: "
+				       "repair_arguments)",
+				       yaml_line(y, it.value), where,
+				       STR_ARG(str_utf8_upto(it.key, 60)));
+		if (!json_is(it.value, JSON_BOOL))
+			return err_set(e, E_CONFIG,
+				       "line %u: %s.repair_arguments: must be true or false",
+				       yaml_line(y, it.value), where);
+		ret->repair_arguments = json_bool(it.value);
+	}
+	return 0;
+}
+
 static int
 apply(const struct yaml *y, struct config *ret, struct err *e)
 {
@@ -86,6 +110,8 @@ apply(const struct yaml *y, struct config *ret, struct err *e)
 		if (!known(it.key))
 			return unknown_key(y, &it, e);
 	int code = read_retention(y, json_get(root, S("retention_days")), &ret->retention_days, e);
+	if (code == 0)
+		code = read_tools(y, json_get(root, S("builtin")), "builtin", &ret->builtin, e);
 	if (code < 0)
 		return code;
 	return policy_new(y, json_get(root, S("tool_confirmation")), getenv("HOME"), &ret->policy,

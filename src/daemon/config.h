@@ -10,8 +10,14 @@
 
 #include "policy/policy.h"
 
+/* What can be said of a group of tools; the built-in ones are such a group. */
+struct config_tools {
+	bool repair_arguments;
+};
+
 struct config {
 	struct policy *policy;
+	struct config_tools builtin;
 	int64_t retention_days;
 };
 

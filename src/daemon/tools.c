@@ -74,7 +74,11 @@ hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *a
 		return hf__fail(hf, &e);
 	}
 	*r = (struct hf_registered){*tool, arg};
-	if (builtin_register(hf->builtins, hf->catalog, str_of(card), &foreign_ops, r, &e) < 0)
+	struct builtin_spec spec = {.card = str_of(card),
+				    .ops = &foreign_ops,
+				    .arg = r,
+				    .repair_arguments = tool->repair_arguments};
+	if (builtin_register(hf->builtins, hf->catalog, &spec, &e) < 0)
 		return hf__fail(hf, &e);
 	return 0;
 }

@@ -61,7 +61,9 @@ wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 	if ((code = nomem(hf->catalog = catalog_new(LIMIT_TOOLS), e)) < 0 ||
 	    (code = nomem(hf->builtins = builtins_new(hf->loop), e)) < 0)
 		return code;
-	return o->no_builtins ? 0 : builtin_register_all(hf->builtins, hf->catalog, e);
+	return o->no_builtins ? 0
+			      : builtin_register_all(hf->builtins, hf->catalog,
+						     hf->config.builtin.repair_arguments, e);
 }
 
 /* Not an error: its tool may come later. But a rule that never applies is worth a word. */

@@ -15,6 +15,8 @@
 /* Newest first: what a client gets whose version we do not know. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
+#define META_PROVENANCE "holdfast/provenance" /* a key of ours in _meta */
+
 static const char instructions[] =
     "Tools act inside one workspace directory; paths are relative to it. Calls that write or "
     "execute may wait for a person's approval, up to some minutes. A refused or failed call says "
@@ -252,6 +254,13 @@ answer_result(const struct mcp_call *c, const struct turn_result *r)
 		jw_raw(&w, buf_str(&r->content));
 	jw_end(&w);
 	jw_member_bool(&w, "isError", r->is_error);
+	if (r->repairs.len) {
+		jw_key(&w, "_meta");
+		jw_object(&w);
+		jw_key(&w, META_PROVENANCE);
+		turn_write_provenance(&w, r);
+		jw_end(&w);
+	}
 	jw_end(&w);
 	answer_end(c->mcp, c->id, &w, &b);
 }
@@ -315,14 +324,15 @@ mcp_tools_call(struct message *q, struct err *e)
 
 	if (!name_fits(name))
 		return err_set(e, E_VALIDATION, "name: must be the name of a tool");
-	if (arguments && !json_is(arguments, JSON_OBJECT))
+	const struct tool *tool = catalog_find(m->gw->catalog, name);
+	bool mendable = tool && tool->repair_arguments && json_is(arguments, JSON_STRING);
+	if (arguments && !json_is(arguments, JSON_OBJECT) && !mendable)
 		return err_set(e, E_VALIDATION, "arguments: must be an object");
 	if (m->calls.len >= LIMIT_MCP_CALLS)
 		return err_set(e, E_LIMIT, "%d calls are unanswered already", LIMIT_MCP_CALLS);
 	struct mcp_call *c = calloc(1, sizeof(*c));
 	if (!c)
 		return err_plain(e, E_NOMEM);
-	const struct tool *tool = catalog_find(m->gw->catalog, name);
 	*c = (struct mcp_call){
 	    .mcp = m,
 	    .doc = json_doc_ref(q->doc),

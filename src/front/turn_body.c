@@ -134,7 +134,7 @@ read_arguments(struct turn_body *b, const struct json *arguments, struct err *e)
 	struct err wrong;
 
 	if (!json_is(arguments, JSON_STRING)) {
-		err_set(&wrong, E_VALIDATION, "$: the arguments must be a string of JSON");
+		err_set(&wrong, E_VALIDATION, "the arguments must be a string of JSON");
 	} else if (json_parse(json_str(arguments), &json_door, doc, &wrong) == 0) {
 		call->input_doc = *doc;
 		call->input = json_root(*doc);
@@ -143,7 +143,7 @@ read_arguments(struct turn_body *b, const struct json *arguments, struct err *e)
 	struct err *kept = calloc(1, sizeof(*kept));
 	if (!kept)
 		return err_plain(e, E_NOMEM);
-	err_set(kept, E_VALIDATION, "$: %.900s", err_text(&wrong));
+	err_set(kept, E_VALIDATION, "%s", err_text(&wrong));
 	b->errors[b->count] = kept;
 	call->input_error = kept;
 	return 0;

@@ -122,24 +122,26 @@ builtin_forget(void *data)
 }
 
 int
-builtin_register(struct builtins *b, struct catalog *c, struct str card,
-		 const struct builtin_ops *ops, void *arg, struct err *e)
+builtin_register(struct builtins *b, struct catalog *c, const struct builtin_spec *spec,
+		 struct err *e)
 {
+	const struct builtin_ops *ops = spec->ops;
 	struct tool *t = NULL;
 
 	CHECK(ops->make && ops->free && !ops->run == !!ops->start);
 	struct builtin *one = malloc(sizeof(*one));
 	if (!one) {
 		if (ops->forget)
-			ops->forget(arg);
+			ops->forget(spec->arg);
 		return err_plain(e, E_NOMEM);
 	}
-	*one = (struct builtin){ops, arg};
-	int rc = tool_new(card, &t, e);
+	*one = (struct builtin){ops, spec->arg};
+	int rc = tool_new(spec->card, &t, e);
 	if (rc < 0) {
 		builtin_forget(one);
 		return rc;
 	}
+	t->repair_arguments = spec->repair_arguments;
 	t->provider = &b->provider;
 	t->provider_data = one;
 	t->provider_free = builtin_forget;
@@ -177,10 +179,13 @@ card_of(const char *name)
 }
 
 int
-builtin_register_all(struct builtins *b, struct catalog *c, struct err *e)
+builtin_register_all(struct builtins *b, struct catalog *c, bool repair_arguments, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
-		int rc = builtin_register(b, c, card_of(tools[i].card), tools[i].ops, NULL, e);
+		struct builtin_spec spec = {.card = card_of(tools[i].card),
+					    .ops = tools[i].ops,
+					    .repair_arguments = repair_arguments};
+		int rc = builtin_register(b, c, &spec, e);
 		if (rc < 0)
 			return rc;
 	}

@@ -31,15 +31,22 @@ struct builtins; /* the provider */
 struct builtins *builtins_new(struct loop *l);
 void builtins_free(struct builtins *b); /* no job may be running */
 
+struct builtin_spec {
+	struct str card;
+	const struct builtin_ops *ops;
+	void *arg;
+	bool repair_arguments;
+};
 /* Reads the card, checks it, adds it to the catalog. arg belongs to the tool, also on failure. ops
  * and arg must stay until the last job of the tool is over. E_VALIDATION, E_EXISTS, E_LIMIT,
  * E_NOMEM. */
-int builtin_register(struct builtins *b, struct catalog *c, struct str card,
-		     const struct builtin_ops *ops, void *arg, struct err *e);
+int builtin_register(struct builtins *b, struct catalog *c, const struct builtin_spec *spec,
+		     struct err *e);
 /* Running jobs end in peace. E_NOT_FOUND: also for a tool of another provider. */
 int builtin_unregister(struct builtins *b, struct catalog *c, struct str name);
 
 /* The five tools of cards/. */
-int builtin_register_all(struct builtins *b, struct catalog *c, struct err *e);
+int builtin_register_all(struct builtins *b, struct catalog *c, bool repair_arguments,
+			 struct err *e);
 
 #endif

@@ -30,6 +30,7 @@ turn_free(struct turn *t)
 		free(t->results[i].tool);
 		buf_done(&t->results[i].content);
 		buf_done(&t->results[i].modified);
+		buf_done(&t->results[i].repairs);
 	}
 	free(t->results);
 	free(t);
@@ -196,6 +197,7 @@ result_lost(struct turn_result *r, size_t bytes)
 		 "the call %s, but its result of %zu bytes is lost: there is no room for it "
 		 "beside the other results",
 		 r->is_error ? "failed" : "succeeded", bytes);
+	buf_done(&r->repairs);
 	buf_done(&r->modified);
 	buf_done(&r->content);
 	jw_object(&w);
@@ -207,20 +209,20 @@ result_lost(struct turn_result *r, size_t bytes)
 }
 
 void
-turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class, struct buf *content,
-	    struct buf *modified, int64_t latency_ms)
+turn_settle(struct turn *t, size_t i, struct turn_result *came)
 {
 	struct turn_result *r = &t->results[i];
 
 	CHECK(i < t->count && !r->settled);
 	r->settled = true;
-	r->is_error = is_error;
-	r->error_class = error_class;
-	r->content = buf_take(content);
-	r->modified = buf_take(modified);
-	r->latency_ms = latency_ms;
+	r->is_error = came->is_error;
+	r->error_class = came->error_class;
+	r->content = buf_take(&came->content);
+	r->modified = buf_take(&came->modified);
+	r->repairs = buf_take(&came->repairs);
+	r->latency_ms = came->latency_ms;
 	size_t bytes = r->content.len + r->modified.len;
-	if (!turn_hold(t, &r->modified) || !turn_hold(t, &r->content))
+	if (!turn_hold(t, &r->repairs) || !turn_hold(t, &r->modified) || !turn_hold(t, &r->content))
 		result_lost(r, bytes);
 	if (++t->settled == t->count)
 		turn_end(t);
@@ -259,6 +261,15 @@ openai_result(struct jw *w, const struct turn_result *r)
 	jw_end(w);
 }
 
+void
+turn_write_provenance(struct jw *w, const struct turn_result *r)
+{
+	jw_object(w);
+	jw_key(w, "arg_repairs");
+	content_array(w, &r->repairs);
+	jw_end(w);
+}
+
 /* What neither shape has room for. */
 static void
 call_outcome(struct jw *w, const struct turn_result *r)
@@ -274,6 +285,10 @@ call_outcome(struct jw *w, const struct turn_result *r)
 		jw_member_int(w, "latency_ms", r->latency_ms);
 		jw_key(w, "files_modified");
 		content_array(w, &r->modified);
+	}
+	if (r->repairs.len) {
+		jw_key(w, "provenance");
+		turn_write_provenance(w, r);
 	}
 	jw_end(w);
 }

@@ -27,6 +27,7 @@ struct turn_result {
 	const char *error_class; /* NULL when none */
 	struct buf content;      /* JSON content blocks, comma-separated */
 	struct buf modified;     /* JSON strings, comma-separated */
+	struct buf repairs;      /* of the input, as schema/repair.h reports them */
 	int64_t latency_ms;
 };
 
@@ -59,13 +60,16 @@ void turn_begin(struct turn *t); /* announces it */
 
 struct turn *turn_find(const struct session *s, struct str id); /* NULL = none */
 
-/* The buffers' contents move into the turn. The last one ends the turn. A content that passes
- * LIMIT_TURN_BYTES with those before it, or finds no room at all, becomes an error that says so. */
-void turn_settle(struct turn *t, size_t i, bool is_error, const char *error_class,
-		 struct buf *content, struct buf *modified, int64_t latency_ms);
+/* What came of a call, from is_error on; the buffers' contents move into the turn. The last one
+ * ends the turn. A content that passes LIMIT_TURN_BYTES with those before it, or finds no room at
+ * all, becomes an error that says so. */
+void turn_settle(struct turn *t, size_t i, struct turn_result *came);
 
 void turn_write_result(struct jw *w, const struct turn *t, size_t i); /* one, in the turn's shape */
 void turn_write(struct jw *w, const struct turn *t); /* state, and results once it is over */
+/* {"arg_repairs":[...]}, for a result with repairs. It stands beside the result, not in it:
+ * providers' APIs refuse members they do not know. */
+void turn_write_provenance(struct jw *w, const struct turn_result *r);
 
 /* Keep only the newest `keep` ended turns, and of these no more than fit. */
 void turns_forget(struct session *s, size_t keep);

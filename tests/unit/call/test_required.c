@@ -95,7 +95,7 @@ required_03_malformed_input_of_every_class_is_told(void **state)
 		assert_int_equal(hf_register(w->hf, card, &plain, NULL), 0);
 		struct result r = world_call(w, "t", "{\"n\":\"x\"}");
 		assert_true(r.is_error);
-		assert_true(str_is(result_text(&r), "n: 'x' is not of type 'integer'"));
+		assert_true(str_is(result_text(&r), "/n: must be an integer, got \"x\""));
 		assert_tool_events(w, "input_invalid");
 		const struct json *errors =
 		    json_get(world_last(w, "tool.input_invalid"), S("validation_errors"));

@@ -31,7 +31,7 @@ bench_setup(void **state)
 	assert_int_equal(loop_new(&b->loop, &b->sandbox->err), 0);
 	b->builtins = builtins_new(b->loop);
 	b->catalog = catalog_new(100);
-	assert_int_equal(builtin_register_all(b->builtins, b->catalog, &b->sandbox->err), 0);
+	assert_int_equal(builtin_register_all(b->builtins, b->catalog, false, &b->sandbox->err), 0);
 	b->text = BUF_INIT(LIMIT_RESULT_BYTES);
 	b->streamed[0] = b->streamed[1] = BUF_INIT(LIMIT_RESULT_BYTES);
 	*state = b;
@@ -109,17 +109,15 @@ bench_start(struct bench *b, enum job_kind kind, const char *tool, const char *i
 	    .stream = bench_streamed,
 	    .owner = b,
 	};
-	struct buf errors = BUF_INIT(4096);
 	struct job *j = NULL;
 	struct err e;
 
 	assert_non_null(spec.tool);
 	assert_int_equal(json_parse(str_of(input), &json_door, &spec.input_doc, &e), 0);
 	spec.input = json_root(spec.input_doc);
-	assert_int_equal(schema_validate(spec.tool->input, spec.input, &errors), 0);
+	assert_true(schema_fits(spec.tool->input, spec.input));
 	assert_int_equal(job_start(b->loop, &spec, &j, &e), 0);
 	json_doc_unref(spec.input_doc); /* the job has its own reference */
-	buf_done(&errors);
 	return j;
 }
 

@@ -141,10 +141,10 @@ begin_turn(struct fixture *f, size_t count, int *ended)
 static void
 settle(struct turn *t, size_t i, const char *text)
 {
-	struct buf content = BUF_INIT(100), modified = BUF_INIT(100);
+	struct turn_result came = {.content = BUF_INIT(100), .latency_ms = 1};
 
-	buf_addf(&content, "{\"type\":\"text\",\"text\":\"%s\"}", text);
-	turn_settle(t, i, false, NULL, &content, &modified, 1);
+	buf_addf(&came.content, "{\"type\":\"text\",\"text\":\"%s\"}", text);
+	turn_settle(t, i, &came);
 }
 
 static void
@@ -191,11 +191,11 @@ only_the_last_ended_turns_are_kept(void **state)
 static void
 settle_large(struct turn *t, size_t i, size_t bytes)
 {
-	struct buf content = BUF_INIT(2 * LIMIT_RESULT_BYTES), modified = BUF_INIT(100);
+	struct turn_result came = {.content = BUF_INIT(2 * LIMIT_RESULT_BYTES), .latency_ms = 1};
 
-	memset(buf_room(&content, bytes), ' ', bytes);
-	content.len = bytes;
-	turn_settle(t, i, false, NULL, &content, &modified, 1);
+	memset(buf_room(&came.content, bytes), ' ', bytes);
+	came.content.len = bytes;
+	turn_settle(t, i, &came);
 }
 
 /* A turn that is over and holds `bytes`; its id. */
