@@ -37,6 +37,7 @@ enum exit_code {
 	EXIT_REFUSED = 1, /* an error result, or what was asked for cannot be had */
 	EXIT_USAGE = 2,
 	EXIT_NO_GATEWAY = 3, /* cannot be reached or started */
+	EXIT_NO_SCHEMA = 3,  /* it is refused, and so nothing can be said about a value */
 	EXIT_SIGNAL = 128,   /* plus its number */
 };
 
@@ -52,8 +53,8 @@ enum exit_code {
 int usage_error(const struct args *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int refuse(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
-/* Says that there is none of this name, and what may be meant; EXIT_USAGE. */
-int command_unknown(const char *name);
+/* Says that there is none of this name in the group, and what may be meant; EXIT_USAGE. */
+int command_unknown(const char *group, const char *name);
 
 void help_print(const struct command_row *command); /* NULL: the whole program */
 

@@ -1,19 +1,16 @@
 /* cmd_call.c - make one call: a session for it, the turn, its question if there is one, the result.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "cli/args.h"
 #include "cli/find.h"
 #include "cli/follow.h"
+#include "cli/input.h"
 #include "cli/show.h"
 #include "json/write.h"
-
-#define READ_BYTES (64 * KIB)
 
 struct one_call {
 	const struct args *args;
@@ -22,23 +19,6 @@ struct one_call {
 	struct follow follow;
 	struct reply turn; /* with the result */
 };
-
-static int
-read_stdin(struct buf *out)
-{
-	for (;;) {
-		char *room = buf_room(out, READ_BYTES);
-		if (!room)
-			return refuse("the input is longer than %zu bytes", LIMIT_JSON_BYTES),
-			       EXIT_USAGE;
-		ssize_t n = read(STDIN_FILENO, room, READ_BYTES);
-		if (n == 0)
-			return EXIT_FINE;
-		if (n < 0 && errno != EINTR)
-			return refuse("standard input: %s", strerror(errno));
-		out->len += n > 0 ? (size_t)n : 0;
-	}
-}
 
 /* What is no JSON object is a slip of the person who typed it, not a call that failed. */
 static int
@@ -51,7 +31,7 @@ read_input(struct one_call *c)
 
 	if (strcmp(given, "-") != 0)
 		buf_addz(&c->input, given);
-	else if ((code = read_stdin(&c->input)) != EXIT_FINE)
+	else if ((code = input_read(given, &c->input)) != EXIT_FINE)
 		return code;
 	if (buf_failed(&c->input))
 		return usage_error(c->args, "the input is longer than %zu bytes", LIMIT_JSON_BYTES);
@@ -221,7 +201,7 @@ cmd_call(const struct args *a)
 {
 	struct one_call c = {
 	    .args = a,
-	    .input = BUF_INIT(LIMIT_JSON_BYTES + READ_BYTES),
+	    .input = BUF_INIT(INPUT_BYTES),
 	    .follow = {.session = c.session,
 		       .tool = a->words[0],
 		       .yes = args_given(a, "yes"),

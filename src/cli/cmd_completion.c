@@ -28,6 +28,30 @@ names_file(const struct option_row *o)
 	return false;
 }
 
+static bool
+takes_files(const struct command_row *command)
+{
+	return strstr(command->arguments, "FILE") || strstr(command->arguments, "SCHEMA");
+}
+
+/* Options whose values are words. */
+static const struct {
+	const char *option, *words;
+} choices[] = {
+    {"log-level", "debug info warn error"},
+    {"draft", "7 2020"},
+    {"form", "jcs contextweaver metis focal"},
+};
+
+static const char *
+choices_of(const struct option_row *o) /* NULL = none */
+{
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		if (strcmp(choices[i].option, o->name) == 0)
+			return choices[i].words;
+	return NULL;
+}
+
 /* For single quotes in a shell: the sentences of the table have no other quote. */
 static void
 print_quoted(const char *text)
@@ -42,62 +66,95 @@ print_quoted(const char *text)
 }
 
 static void
-print_commands(const char *separator)
+print_commands(const char *group)
 {
 	const char *between = "";
 
 	for (size_t i = 0; i < command_count; i++) {
-		printf("%s%s", between, command_rows[i].name);
-		between = separator;
+		const char *name = command_within(&command_rows[i], group);
+		if (!name)
+			continue;
+		printf("%s%s", between, name);
+		between = " ";
 	}
+}
+
+/* In a group the words of the command are two. */
+static void
+bash_groups(void)
+{
+	printf("\tcase $command in\n");
+	for (size_t i = 0; i < command_count; i++) {
+		if (!command_is_group(&command_rows[i]))
+			continue;
+		printf("\t%s)\n"
+		       "\t\tif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+		       "\t\t\tCOMPREPLY=($(compgen -W '",
+		       command_rows[i].name);
+		print_commands(command_rows[i].name);
+		printf(" --help' -- \"$word\"))\n\t\t\treturn\n\t\tfi\n"
+		       "\t\tcommand=\"$command ${COMP_WORDS[2]}\" ;;\n");
+	}
+	printf("\tesac\n");
+}
+
+static void
+bash_command(const struct command_row *command)
+{
+	printf("\t'%s') options='--help", command->name);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (takes_option(command->name, &option_rows[i]))
+			printf(" --%s", option_rows[i].name);
+	printf("'%s ;;\n", takes_files(command) ? " files=1" : "");
 }
 
 static void
 bash(void)
 {
-	printf(
-	    "_holdfast() {\n"
-	    "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options=\n"
-	    "\tCOMPREPLY=()\n"
-	    "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-	    "\t\tCOMPREPLY=($(compgen -W '");
-	print_commands(" ");
+	printf("_holdfast() {\n"
+	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+	       "\tlocal command=${COMP_WORDS[1]} options= files=\n"
+	       "\tCOMPREPLY=()\n"
+	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	       "\t\tCOMPREPLY=($(compgen -W '");
+	print_commands("");
 	printf(" --help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
 	       "\tcase $before in\n"
 	       "\t-w|--workspace) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n"
-	       "\t-c|--config|--socket) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
-	       "\t--log-level) COMPREPLY=($(compgen -W 'debug info warn error' -- \"$word\")); "
-	       "return ;;\n"
-	       "\tesac\n\tcase ${COMP_WORDS[1]} in\n");
-	for (size_t i = 0; i < command_count; i++) {
-		printf("\t%s) options='--help", command_rows[i].name);
-		for (size_t k = 0; k < OPTION_COUNT; k++)
-			if (takes_option(command_rows[i].name, &option_rows[k]))
-				printf(" --%s", option_rows[k].name);
-		printf("' ;;\n");
-	}
+	       "\t-c|--config|--socket) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		printf("\t--%s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
+		       choices[i].option, choices[i].words);
+	printf("\tesac\n");
+	bash_groups();
+	printf("\tcase $command in\n");
+	for (size_t i = 0; i < command_count; i++)
+		bash_command(&command_rows[i]);
 	printf("\tesac\n"
 	       "\tcase $word:$before in\n"
-	       "\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+	       "\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")); return ;;\n"
 	       "\t*:call|*:tools) COMPREPLY=($(compgen -W \"$(holdfast completion tools "
 	       "2>/dev/null)\" -- "
 	       "\"$word\")) ;;\n"
 	       "\t*:help) COMPREPLY=($(compgen -W '");
-	print_commands(" ");
+	print_commands("");
 	printf("' -- \"$word\")) ;;\n"
-	       "\tesac\n}\n"
+	       "\tesac\n"
+	       "\t[ -z \"$files\" ] || COMPREPLY=($(compgen -f -- \"$word\"))\n}\n"
 	       "complete -F _holdfast holdfast\n");
 }
 
 static void
 zsh_option(const struct option_row *o)
 {
+	const char *words = choices_of(o);
 	char what[512];
 
 	/* Brackets and colons would end the description. */
-	snprintf(what, sizeof(what), "--%s%s[%s]%s%s%s", o->name, o->value ? "=" : "", o->sentence,
-		 o->value ? ":" : "", o->value ? o->value : "",
-		 names_file(o) ? ":_files" : (o->value ? ":" : ""));
+	snprintf(what, sizeof(what), "--%s%s[%s]%s%s%s%s%s%s", o->name, o->value ? "=" : "",
+		 o->sentence, o->value ? ":" : "", o->value ? o->value : "",
+		 names_file(o) ? ":_files" : (o->value ? ":" : ""), words ? "(" : "",
+		 words ? words : "", words ? ")" : "");
 	for (char *at = strchr(what, '[') + 1; *at && *at != ']'; at++)
 		if (*at == ':')
 			*at = ';';
@@ -105,21 +162,60 @@ zsh_option(const struct option_row *o)
 	print_quoted(what);
 }
 
+/* The commands of a group as an array of name:sentence. */
 static void
-zsh(void)
+zsh_commands(const char *group)
 {
-	printf("_holdfast() {\n"
-	       "\tlocal -a commands tools\n"
-	       "\tcommands=(\n");
+	printf("\tcommands=(\n");
 	for (size_t i = 0; i < command_count; i++) {
+		const char *name = command_within(&command_rows[i], group);
 		char row[512];
-		snprintf(row, sizeof(row), "%s:%s", command_rows[i].name, command_rows[i].sentence);
+		if (!name)
+			continue;
+		snprintf(row, sizeof(row), "%s:%s", name, command_rows[i].sentence);
 		fputs("\t\t", stdout);
 		print_quoted(row);
 		putchar('\n');
 	}
-	printf("\t)\n"
-	       "\tif (( CURRENT == 2 )); then\n"
+	printf("\t)\n");
+}
+
+static void
+zsh_groups(void)
+{
+	for (size_t i = 0; i < command_count; i++) {
+		if (!command_is_group(&command_rows[i]))
+			continue;
+		printf("\tif [[ $command == %s ]]; then\n", command_rows[i].name);
+		zsh_commands(command_rows[i].name);
+		printf("\t\tif (( CURRENT == 2 )); then\n"
+		       "\t\t\t_describe command commands\n"
+		       "\t\t\treturn\n"
+		       "\t\tfi\n"
+		       "\t\tcommand=\"$command $words[2]\"\n"
+		       "\t\tshift words\n"
+		       "\t\t(( CURRENT-- ))\n"
+		       "\tfi\n");
+	}
+}
+
+static void
+zsh_command(const struct command_row *command)
+{
+	printf("\t'%s') _arguments '--help[explain the command]'", command->name);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (takes_option(command->name, &option_rows[i]))
+			zsh_option(&option_rows[i]);
+	printf("%s ;;\n", takes_files(command) ? " '*:file:_files'" : "");
+}
+
+static void
+zsh(void)
+{
+	printf("_holdfast() {\n"
+	       "\tlocal -a commands tools\n");
+	zsh_commands("");
+	printf("\tif (( CURRENT == 2 )); then\n"
 	       "\t\t_describe command commands\n"
 	       "\t\treturn\n"
 	       "\tfi\n"
@@ -130,45 +226,83 @@ zsh(void)
 	       "\tfi\n"
 	       "\tlocal command=$words[2]\n"
 	       "\tshift words\n"
-	       "\t(( CURRENT-- ))\n"
-	       "\tcase $command in\n"
+	       "\t(( CURRENT-- ))\n");
+	zsh_groups();
+	printf("\tcase $command in\n"
 	       "\thelp) _describe command commands ;;\n");
-	for (size_t i = 0; i < command_count; i++) {
-		if (strcmp(command_rows[i].name, "help") == 0)
-			continue;
-		printf("\t%s) _arguments '--help[explain the command]'", command_rows[i].name);
-		for (size_t k = 0; k < OPTION_COUNT; k++)
-			if (takes_option(command_rows[i].name, &option_rows[k]))
-				zsh_option(&option_rows[k]);
-		printf(" ;;\n");
-	}
+	for (size_t i = 0; i < command_count; i++)
+		if (strcmp(command_rows[i].name, "help") != 0)
+			zsh_command(&command_rows[i]);
 	printf("\tesac\n}\ncompdef _holdfast holdfast\n");
+}
+
+/* When a command was typed: one word, or both of a group's. */
+static void
+fish_when(const char *command)
+{
+	const char *blank = strchr(command, ' ');
+
+	if (blank)
+		printf("complete -c holdfast -n '__fish_seen_subcommand_from %.*s; and "
+		       "__fish_seen_subcommand_from %s'",
+		       (int)(blank - command), command, blank + 1);
+	else
+		printf("complete -c holdfast -n '__fish_seen_subcommand_from %s'", command);
+}
+
+static void
+fish_command(const struct command_row *command)
+{
+	const char *blank = strchr(command->name, ' ');
+
+	if (blank) {
+		char group[32];
+		snprintf(group, sizeof(group), "%.*s", (int)(blank - command->name), command->name);
+		printf("complete -c holdfast -n '__fish_seen_subcommand_from %s; and not "
+		       "__fish_seen_subcommand_from ",
+		       group);
+		print_commands(group);
+		printf("' -a %s -d ", blank + 1);
+	} else {
+		printf("complete -c holdfast -n __fish_use_subcommand -a %s -d ", command->name);
+	}
+	print_quoted(command->sentence);
+	putchar('\n');
+	if (takes_files(command)) {
+		fish_when(command->name);
+		printf(" -F\n");
+	}
+}
+
+static void
+fish_option(const struct option_row *o)
+{
+	const char *words = choices_of(o);
+
+	fish_when(o->command);
+	printf(" -l %s", o->name);
+	if (o->letter)
+		printf(" -s %c", o->letter);
+	printf("%s%s", o->value ? " -r" : "", names_file(o) ? " -F" : "");
+	if (words)
+		printf(" -a '%s'", words);
+	printf(" -d ");
+	print_quoted(o->sentence);
+	putchar('\n');
 }
 
 static void
 fish(void)
 {
 	printf("complete -c holdfast -f\n");
-	for (size_t i = 0; i < command_count; i++) {
-		printf("complete -c holdfast -n __fish_use_subcommand -a %s -d ",
-		       command_rows[i].name);
-		print_quoted(command_rows[i].sentence);
-		putchar('\n');
-	}
-	for (size_t k = 0; k < OPTION_COUNT; k++) {
-		const struct option_row *o = &option_rows[k];
-		printf("complete -c holdfast -n '__fish_seen_subcommand_from %s' -l %s", o->command,
-		       o->name);
-		if (o->letter)
-			printf(" -s %c", o->letter);
-		printf("%s%s -d ", o->value ? " -r" : "", names_file(o) ? " -F" : "");
-		print_quoted(o->sentence);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < command_count; i++)
+		fish_command(&command_rows[i]);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		fish_option(&option_rows[i]);
 	printf("complete -c holdfast -n '__fish_seen_subcommand_from call tools' "
 	       "-a '(holdfast completion tools 2>/dev/null)'\n"
 	       "complete -c holdfast -n '__fish_seen_subcommand_from help' -a '");
-	print_commands(" ");
+	print_commands("");
 	printf("'\n");
 }
 

@@ -7,18 +7,37 @@
 #include "cli/term.h"
 
 static void
+print_commands(const char *group)
+{
+	printf("\nCommands:\n");
+	for (size_t i = 0; i < command_count; i++) {
+		const char *name = command_within(&command_rows[i], group);
+		if (name)
+			printf("  %s%-10s%s %s\n", paint(stdout, BOLD), name, paint(stdout, PLAIN),
+			       command_rows[i].sentence);
+	}
+}
+
+static void
 print_program(void)
 {
 	printf("Usage: holdfast COMMAND [ARGUMENTS]\n\n"
 	       "Stands between agents and their tools: shows what they do, asks before it has "
 	       "effects,\n"
-	       "and keeps a journal.\n\nCommands:\n");
-	for (size_t i = 0; i < command_count; i++)
-		printf("  %s%-10s%s %s\n", paint(stdout, BOLD), command_rows[i].name,
-		       paint(stdout, PLAIN), command_rows[i].sentence);
+	       "and keeps a journal.\n");
+	print_commands("");
 	printf("\n`holdfast help COMMAND` tells more. Commands use the running gateway where there "
 	       "is\n"
 	       "one, and otherwise do the work in their own process.\n");
+}
+
+static void
+print_group(const struct command_row *group)
+{
+	printf("Usage: holdfast %s %s [ARGUMENTS]\n\n%s\n", group->name, group->arguments,
+	       group->sentence);
+	print_commands(group->name);
+	printf("\n`holdfast help %s COMMAND` tells more.\n", group->name);
 }
 
 static bool
@@ -69,30 +88,45 @@ print_command(const struct command_row *command)
 void
 help_print(const struct command_row *command)
 {
-	if (command)
-		print_command(command);
-	else
+	if (!command)
 		print_program();
+	else if (command_is_group(command))
+		print_group(command);
+	else
+		print_command(command);
 }
 
 int
-command_unknown(const char *name)
+command_unknown(const char *group, const char *name)
 {
-	const char *near = command_near(name);
+	const char *near = command_near(group, name), *blank = group[0] ? " " : "";
 
-	refuse("there is no command '%.100s'%s%s%s", name, near ? "; did you mean " : "",
-	       near ? near : "", near ? "?" : "");
-	fputs("Try: holdfast --help\n", stderr);
+	refuse("there is no command '%s%s%.100s'%s%s%s", group, blank, name,
+	       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+	fprintf(stderr, "Try: holdfast %s%s--help\n", group, blank);
 	return EXIT_USAGE;
 }
 
 int
 cmd_help(const struct args *a)
 {
-	const struct command_row *command = NULL;
+	size_t used = 0;
+	const struct command_row *command = a->count > 0 ? command_of(a->words, &used) : NULL;
 
-	if (a->count > 0 && !(command = command_find(a->words[0])))
-		return command_unknown(a->words[0]);
+	if (a->count > 0 && !command)
+		return command_unknown("", a->words[0]);
+	if (used < a->count)
+		return command_is_group(command)
+			   ? command_unknown(command->name, a->words[used])
+			   : usage_error(a, "'%.100s' is one argument too many", a->words[used]);
 	help_print(command);
 	return EXIT_FINE;
+}
+
+/* A group alone does nothing. */
+int
+cmd_group(const struct args *a)
+{
+	help_print(a->command);
+	return EXIT_USAGE;
 }

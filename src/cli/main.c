@@ -28,6 +28,17 @@ command_word(const char *word)
 	return word;
 }
 
+/* Says that there is no such command. */
+static int
+unknown(const char *word)
+{
+	if (word[0] != '-')
+		return command_unknown("", word);
+	refuse("there is no option %.100s before a command", word);
+	fputs("Try: holdfast --help\n", stderr);
+	return EXIT_USAGE;
+}
+
 /* What was printed may still be on its way to a full disk. */
 static int
 flush(int code)
@@ -54,16 +65,14 @@ main(int argc, char **argv)
 		help_print(NULL);
 		return flush(EXIT_USAGE);
 	}
-	const char *name = command_word(argv[1]);
-	const struct command_row *command = command_find(name);
-	if (!command && argv[1][0] == '-') {
-		refuse("there is no option %.100s before a command", argv[1]);
-		fputs("Try: holdfast --help\n", stderr);
-		return EXIT_USAGE;
-	}
+	const char *words[] = {command_word(argv[1]), argv[2], NULL}; /* argv ends with NULL */
+	size_t used;
+	const struct command_row *command = command_of(words, &used);
 	if (!command)
-		return command_unknown(name);
-	if (args_parse(command, argv + 2, &args, &e) < 0)
+		return unknown(words[0]);
+	if (command_is_group(command) && words[1] && words[1][0] != '-')
+		return command_unknown(command->name, words[1]);
+	if (args_parse(command, argv + 1 + used, &args, &e) < 0)
 		return usage_error(&args, "%s", err_text(&e));
 	if (args.help) {
 		help_print(command);

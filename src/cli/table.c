@@ -2,6 +2,7 @@
 
 #include "cli/table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -49,15 +50,53 @@ command_find(const char *name)
 	return NULL;
 }
 
+const struct command_row *
+command_of(const char *const *words, size_t *ret_used)
+{
+	char two[64];
+	const struct command_row *found = NULL;
+
+	*ret_used = 2;
+	if (words[0] && words[1] &&
+	    snprintf(two, sizeof(two), "%s %s", words[0], words[1]) < (int)sizeof(two))
+		found = command_find(two);
+	if (found)
+		return found;
+	*ret_used = 1;
+	return words[0] ? command_find(words[0]) : NULL;
+}
+
 const char *
-command_near(const char *name)
+command_within(const struct command_row *command, const char *group)
+{
+	const char *blank = strchr(command->name, ' ');
+	size_t len = blank ? (size_t)(blank - command->name) : 0;
+
+	if (strlen(group) != len || strncmp(command->name, group, len) != 0)
+		return NULL;
+	return blank ? blank + 1 : command->name;
+}
+
+bool
+command_is_group(const struct command_row *command)
+{
+	for (size_t i = 0; i < command_count; i++)
+		if (command_within(&command_rows[i], command->name))
+			return true;
+	return false;
+}
+
+const char *
+command_near(const char *group, const char *name)
 {
 	const char *near = NULL;
 	unsigned best = NEAR_NONE;
 
-	for (size_t i = 0; i < command_count; i++)
-		if (near_better(str_of(name), str_of(command_rows[i].name), &best))
+	for (size_t i = 0; i < command_count; i++) {
+		const char *within = command_within(&command_rows[i], group);
+		if (within && near_better(str_of(name), str_of(within), &best))
 			near = command_rows[i].name;
+	}
 	return near;
 }
 

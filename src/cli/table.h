@@ -45,8 +45,16 @@ enum {
 #undef NOTE
 
 const struct command_row *command_find(const char *name); /* NULL = none */
+/* The command that the words begin with, and how many of them name it; NULL = none. */
+const struct command_row *command_of(const char *const *words, size_t *ret_used);
+
+/* A group's commands have its name and a blank before theirs. */
+bool command_is_group(const struct command_row *command);
+/* Its name without the group's; NULL = not in the group. "" is the program itself. */
+const char *command_within(const struct command_row *command, const char *group);
+
 /* The nearest name, for "did you mean"; NULL when none is near. */
-const char *command_near(const char *name);
+const char *command_near(const char *group, const char *name);
 const char *option_near(const char *command, const char *name);
 
 #endif

@@ -101,12 +101,69 @@ static void
 misspelt_commands_have_a_nearest_name(void **state)
 {
 	(void)state;
-	assert_string_equal(command_near("cal"), "call");
-	assert_string_equal(command_near("evnets"), "events");
-	assert_string_equal(command_near("aprove"), "approve");
-	assert_string_equal(command_near("completio"), "completion");
-	assert_null(command_near("xyzzy"));
+	assert_string_equal(command_near("", "cal"), "call");
+	assert_string_equal(command_near("", "evnets"), "events");
+	assert_string_equal(command_near("", "aprove"), "approve");
+	assert_string_equal(command_near("", "completio"), "completion");
+	assert_string_equal(command_near("", "schmea"), "schema");
+	assert_string_equal(command_near("schema", "chek"), "schema check");
+	assert_string_equal(command_near("json", "canonn"), "json canon");
+	assert_null(command_near("schema", "canon"));
+	assert_null(command_near("call", "check"));
+	assert_null(command_near("", "xyzzy"));
 	assert_null(command_find("nothing"));
+}
+
+static void
+a_command_of_a_group_has_two_words(void **state)
+{
+	static const struct {
+		const char *words[3];
+		const char *name; /* NULL: there is none */
+		size_t used;
+	} rows[] = {
+	    {{"schema", "check"}, "schema check", 2},
+	    {{"schema", "nothing"}, "schema", 1},
+	    {{"schema"}, "schema", 1},
+	    {{"json", "digest"}, "json digest", 2},
+	    {{"call", "check"}, "call", 1},
+	    {{"check"}, NULL, 1},
+	    {{NULL}, NULL, 1},
+	};
+	size_t used;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct command_row *found = command_of(rows[i].words, &used);
+		assert_int_equal(used, rows[i].used);
+		assert_true(rows[i].name ? found && !strcmp(found->name, rows[i].name) : !found);
+	}
+	assert_true(command_is_group(command_find("schema")));
+	assert_false(command_is_group(command_find("schema check")));
+	assert_false(command_is_group(command_find("call")));
+	assert_string_equal(command_within(command_find("schema check"), "schema"), "check");
+	assert_string_equal(command_within(command_find("schema"), ""), "schema");
+	assert_null(command_within(command_find("schema check"), ""));
+	assert_null(command_within(command_find("schema check"), "sch"));
+	assert_null(command_within(command_find("schema"), "schema"));
+}
+
+/* A second word needs its first one in the table, or nobody would find it. */
+static void
+every_group_has_a_row(void **state)
+{
+	char group[64];
+
+	(void)state;
+	for (size_t i = 0; i < command_count; i++) {
+		const char *blank = strchr(command_rows[i].name, ' ');
+		if (!blank)
+			continue;
+		snprintf(group, sizeof(group), "%.*s", (int)(blank - command_rows[i].name),
+			 command_rows[i].name);
+		if (!command_find(group))
+			fail_msg("'%s' has no row of its own", group);
+	}
 }
 
 static void
@@ -157,6 +214,8 @@ main(void)
 	    cmocka_unit_test(slips_are_named),
 	    cmocka_unit_test(help_is_asked_for_without_arguments),
 	    cmocka_unit_test(misspelt_commands_have_a_nearest_name),
+	    cmocka_unit_test(a_command_of_a_group_has_two_words),
+	    cmocka_unit_test(every_group_has_a_row),
 	    cmocka_unit_test(manual_and_guide_name_every_command_and_option),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
