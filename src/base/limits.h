@@ -93,6 +93,22 @@
 #define LIMIT_STORE_PAGE_BYTES (16 * MIB)    /* one answer */
 #define LIMIT_JOURNAL_INPUT_BYTES (64 * KIB) /* of a call's input, in its journal row */
 
+/* Kept results */
+#define LIMIT_RESULT_SHOWN (32 * KIB)     /* text of a result; of a longer one its ends are shown */
+#define LIMIT_ARTIFACT_BYTES (1024 * MIB) /* one; what comes behind is not kept */
+#define LIMIT_ARTIFACTS_BYTES (4096 * MIB) /* all of them; the oldest go first */
+#define LIMIT_ARTIFACTS_MEMORY (64 * MIB)  /* the same, where nothing is kept on disk */
+#define LIMIT_ARTIFACT_HOURS 168           /* then it is forgotten */
+#define LIMIT_ARTIFACT_TEXT 256            /* its label, its tool, its media type */
+#define LIMIT_ARTIFACT_PAGE (8 * MIB)      /* bytes of one answer of REST */
+#define LIMIT_VIEW_BYTES (256 * KIB)       /* one part of one */
+#define LIMIT_VIEW_HITS 1000               /* lines that match, in one part */
+#define LIMIT_VIEW_AROUND 100              /* lines before and after each */
+#define LIMIT_VIEW_HARD 2000               /* lines that a pattern may need long for */
+#define LIMIT_FACTS 20                     /* of a result envelope */
+#define LIMIT_FACT_CHARS 200
+#define LIMIT_GIST_CHARS 500
+
 /* The workspace */
 #define LIMIT_PATH 4096
 #define LIMIT_FILE_READ (16 * MIB)
@@ -116,33 +132,47 @@
 
 /* Schemas */
 #define LIMIT_SCHEMA_BYTES (64 * KIB) /* of a native tool */
-#define LIMIT_CARD_BYTES (2 * LIMIT_SCHEMA_BYTES) /* a tool's card, with its schema and examples */
-#define LIMIT_SCHEMA_DEPTH 32                     /* of a native tool's */
-#define LIMIT_SCHEMA_RULES 32768                  /* schemas inside a schema and what it refers to */
-#define LIMIT_SCHEMA_RESOURCES 1024               /* with a URI of their own */
+#define LIMIT_CARD_BYTES                                                                           \
+	(2 * LIMIT_SCHEMA_BYTES)    /* a tool's card, with its schema and examples                 \
+				     */
+#define LIMIT_SCHEMA_DEPTH 32       /* of a native tool's */
+#define LIMIT_SCHEMA_RULES 32768    /* schemas inside a schema and what it refers to */
+#define LIMIT_SCHEMA_RESOURCES 1024 /* with a URI of their own */
 #define LIMIT_SCHEMA_URI (8 * KIB)
-#define LIMIT_SCHEMA_NAMES 2048   /* properties of one object, or values of an enum */
+#define LIMIT_SCHEMA_NAMES 2048 /* properties of one object, or values of an enum */
 #define LIMIT_SCHEMA_ALL_NAMES 65536
-#define LIMIT_SCHEMA_DYNAMICS 64  /* names of dynamic anchors */
-#define LIMIT_SCHEMA_NESTING 512  /* rules being held against a value at once */
-#define LIMIT_SCHEMA_WORK 4000000 /* steps of one validation: some tens of milliseconds */
-#define LIMIT_SCHEMA_ERRORS 16    /* reported at once */
-#define LIMIT_SCHEMA_SHOWN 200    /* bytes of a value in an error */
+#define LIMIT_SCHEMA_DYNAMICS 64     /* names of dynamic anchors */
+#define LIMIT_SCHEMA_NESTING 512     /* rules being held against a value at once */
+#define LIMIT_SCHEMA_WORK 4000000    /* steps of one validation: some tens of milliseconds */
+#define LIMIT_SCHEMA_ERRORS 16       /* reported at once */
+#define LIMIT_SCHEMA_SHOWN 200       /* bytes of a value in an error */
 #define LIMIT_SCHEMA_TEXT (64 * KIB) /* of all errors */
 #define LIMIT_PATTERN_BYTES (4 * KIB)
-#define LIMIT_PATTERN_GROUPS 250 /* inside each other; what PCRE2 takes */
-#define LIMIT_PATTERN_NAMES 64   /* named groups, and references to them, of one pattern */
-#define LIMIT_PATTERN_STEPS 100000 /* of one match, */
-#define LIMIT_PATTERN_EASY 2000    /* of one that is cheap, */
-#define LIMIT_PATTERN_PRICE 100000 /* and the work that one costs which is not */
-#define LIMIT_PATTERN_DEPTH 1000
-#define LIMIT_PATTERN_HEAP_KIB 1024
-#define LIMIT_PATTERN_SUBJECT (16 * KIB) /* longer texts are searched only near their begin */
-#define LIMIT_PATTERN_NEAR 1024
+#define LIMIT_PATTERN_GROUPS 250    /* inside each other; what PCRE2 takes */
+#define LIMIT_PATTERN_NAMES 64      /* named groups, and references to them, of one pattern */
+#define LIMIT_PATTERN_EASY 2000     /* steps of one match before its time is taken */
+#define LIMIT_PATTERN_STEPS 4000000 /* steps of one match */
+#define LIMIT_PATTERN_SCAN                                                                         \
+	10000000            /* bytes that one match may look at before its time is taken           \
+			     */
+#define LIMIT_PATTERN_NS 10 /* of processor time: one unit of LIMIT_SCHEMA_WORK */
+#define LIMIT_PATTERN_DEPTH 1000000
+#define LIMIT_PATTERN_HEAP_KIB 32768 /* of a match that needs so much */
 
 /* Repairs of an input */
 #define LIMIT_REPAIR_MEMBERS 1024      /* with more it is left alone */
 #define LIMIT_REPAIR_TEXT (4 * KIB)    /* of a number or another scalar in a string */
 #define LIMIT_REPAIRS_BYTES (16 * KIB) /* the report of one */
+
+/* Tokens */
+#define LIMIT_TOKENS_TEXT (256 * MIB) /* whose ids are listed; counting has no limit */
+
+/* Search */
+#define LIMIT_SEARCH_WORD 64         /* bytes; the rest of a longer one is not heard */
+#define LIMIT_SEARCH_QUERY (8 * KIB) /* nor of a longer query */
+#define LIMIT_SEARCH_STEMS 0x1000000 /* different ones, of all tools */
+#define LIMIT_LEARNED_TOOLS 4096     /* there is evidence for, of one tenant */
+#define LIMIT_LEARNED_WORDS 64       /* that speak for one tool */
+#define LIMIT_LEARNED_PIECES 65536   /* of evidence, of one tenant */
 
 #endif

@@ -11,7 +11,7 @@
 
 static const struct {
 	const char *name;
-	enum canon_form form;
+	enum canon_form form = CANON_JCS;
 } forms[] = {
     {"jcs", CANON_JCS},      {"kernel", CANON_JCS},   {"contextweaver", CANON_COMPACT},
     {"metis", CANON_SPACED}, {"focal", CANON_SPACED},
@@ -35,7 +35,7 @@ find_form(const struct args *a, enum canon_form *ret)
 static int
 canon(const struct args *a, struct buf *out)
 {
-	enum canon_form form;
+	enum canon_form form = CANON_JCS;
 	struct json_doc *doc;
 	int code = find_form(a, &form);
 

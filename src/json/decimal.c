@@ -2,7 +2,7 @@
 
 #include "json/inside.h"
 
-#define EXPONENT_MAX INT64_C(1000000000000000) /* beyond that all are alike */
+#define POINT_MAX INT64_C(1000000000000000) /* beyond that all are alike */
 
 static int64_t
 exponent_of(struct str s) /* with its sign; empty is 0 */
@@ -10,11 +10,9 @@ exponent_of(struct str s) /* with its sign; empty is 0 */
 	bool negative = str_starts(s, S("-"));
 	int64_t n = 0;
 
-	for (size_t i = 0; i < s.len && n < EXPONENT_MAX; i++)
+	for (size_t i = 0; i < s.len && n < 2 * POINT_MAX; i++)
 		if (s.ptr[i] >= '0' && s.ptr[i] <= '9')
 			n = n * 10 + (s.ptr[i] - '0');
-	if (n > EXPONENT_MAX)
-		n = EXPONENT_MAX;
 	return negative ? -n : n;
 }
 
@@ -60,6 +58,7 @@ json__decimal(struct str s)
 	ptrdiff_t at = str_index(s, '.');
 	int64_t point = at < 0 ? (int64_t)s.len : at, lead = (int64_t)first;
 	d.point = exponent_of(exponent) + (lead < point ? point - lead : point + 1 - lead);
+	d.point = d.point > POINT_MAX ? POINT_MAX : d.point < -POINT_MAX ? -POINT_MAX : d.point;
 	d.digits = digits_trimmed(str_from(s, first));
 	d.count = d.digits.len - (str_index(d.digits, '.') >= 0);
 	return d;

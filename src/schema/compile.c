@@ -87,8 +87,6 @@ regex_of(struct compiler *c, struct str pattern, const struct json *at, uint32_t
 	struct regex regex;
 	struct err wrong = ERR_NONE;
 
-	if (!c->s->gears[0] && schema__match_gears(c->s) < 0)
-		return NOMEM(c);
 	if (schema__regex_new(&regex, pattern, &wrong) < 0)
 		return REFUSE(c, at, "%s", wrong.text);
 	if (row_add(&c->s->regexes, regex) < 0) {
@@ -780,8 +778,6 @@ schema_free(struct schema *s)
 		return;
 	for (size_t i = 0; i < s->regexes.len; i++)
 		pcre2_code_free(s->regexes.row[i].code);
-	for (size_t i = 0; i < ARRAY_LEN(s->gears); i++)
-		pcre2_match_context_free(s->gears[i]);
 	for (size_t i = 0; i < s->docs.len; i++)
 		json_doc_unref(s->docs.row[i]);
 	void *const rows[] = {s->rules.row,  s->ops.row,     s->lists.row,    s->names.row,

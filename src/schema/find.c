@@ -40,7 +40,7 @@ is_inside(const struct json *root, const struct json *v)
 int
 finder_refuse(const struct finder *f, const struct json *at, struct err *e, const char *reason, ...)
 {
-	struct buf text = BUF_INIT(sizeof(e->text));
+	struct buf text = BUF_INIT(sizeof(e->text)), said = BUF_INIT(sizeof(e->text));
 	va_list ap;
 
 	for (size_t i = 0; i < f->s->docs.len; i++) {
@@ -48,12 +48,14 @@ finder_refuse(const struct finder *f, const struct json *at, struct err *e, cons
 		if (is_inside(root, at))
 			schema__where(&text, root, at, WHERE_LINE);
 	}
-	buf_addz(&text, ": ");
 	va_start(ap, reason);
-	buf_vaddf(&text, reason, ap);
+	buf_vaddf(&said, reason, ap);
 	va_end(ap);
+	buf_addz(&text, ": ");
+	schema__plain(&text, buf_str(&said));
 	err_set(e, E_VALIDATION, "%.*s", STR_ARG(buf_str(&text)));
 	buf_done(&text);
+	buf_done(&said);
 	return E_VALIDATION;
 }
 

@@ -93,12 +93,19 @@ is_anchor(const struct json *v)
 	return s.len > 0;
 }
 
+/* A number kept as text may be too small for a double. */
 static bool
 is_positive(const struct json *v)
 {
+	struct str big = json_big(v);
 	double d;
 
-	return json_double(v, &d) && d > 0;
+	if (!big.ptr)
+		return json_double(v, &d) && d > 0;
+	for (size_t i = 0; i < big.len && big.ptr[0] != '-' && (big.ptr[i] | 32) != 'e'; i++)
+		if (big.ptr[i] >= '1' && big.ptr[i] <= '9')
+			return true;
+	return false;
 }
 
 static bool

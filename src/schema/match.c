@@ -1,34 +1,11 @@
 /* match.c - regular expressions, matched within limits and mostly without memory. */
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "schema/program.h"
 
 /* ---- compiling ---- */
-
-int
-schema__match_gears(struct schema *s)
-{
-	static const struct {
-		uint32_t steps;
-		size_t near;
-	} gears[] = {
-	    [GEAR_EASY] = {LIMIT_PATTERN_EASY, PCRE2_UNSET},
-	    [GEAR_HARD] = {LIMIT_PATTERN_STEPS, PCRE2_UNSET},
-	    [GEAR_LONG] = {LIMIT_PATTERN_STEPS, LIMIT_PATTERN_NEAR},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(gears); i++) {
-		pcre2_match_context *m = s->gears[i] = pcre2_match_context_create(NULL);
-		if (!m)
-			return E_NOMEM;
-		pcre2_set_match_limit(m, gears[i].steps);
-		pcre2_set_depth_limit(m, LIMIT_PATTERN_DEPTH);
-		pcre2_set_heap_limit(m, LIMIT_PATTERN_HEAP_KIB);
-		pcre2_set_offset_limit(m, gears[i].near);
-	}
-	return 0;
-}
 
 int
 schema__regex_new(struct regex *ret, struct str pattern, struct err *e)
@@ -94,48 +71,105 @@ matcher_open(struct matcher *m)
 	if (m->data)
 		return true;
 	pcre2_general_context *memory = pcre2_general_context_create(room_take, room_give, m);
-	if (memory)
-		m->data = pcre2_match_data_create(1, memory);
+	if (!memory)
+		return false;
+	m->data = pcre2_match_data_create(1, memory);
+	m->limits = pcre2_match_context_create(memory);
 	pcre2_general_context_free(memory);
-	return m->data;
+	if (!m->data || !m->limits)
+		return false;
+	pcre2_set_depth_limit(m->limits, LIMIT_PATTERN_DEPTH);
+	pcre2_set_heap_limit(m->limits, LIMIT_PATTERN_HEAP_KIB);
+	return true;
 }
 
 void
 schema__matcher_done(struct matcher *m)
 {
+	if (!m->data)
+		return;
 	pcre2_match_data_free(m->data);
+	pcre2_match_context_free(m->limits);
+	if (m->stack)
+		pcre2_jit_stack_free(m->stack);
 }
 
 static int
-try(const struct schema *s, const struct regex *regex, struct str text, struct matcher *m,
-    enum gear gear, bool jit)
+try(const struct regex *regex, struct str text, struct matcher *m, uint32_t steps)
 {
 	PCRE2_SPTR ptr = (PCRE2_SPTR)text.ptr;
 
-	if (jit)
-		return pcre2_jit_match(regex->code, ptr, text.len, 0, 0, m->data, s->gears[gear]);
-	return pcre2_match(regex->code, ptr, text.len, 0, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-			   m->data, s->gears[gear]);
+	pcre2_set_match_limit(m->limits, steps);
+	if (regex->jit)
+		return pcre2_jit_match(regex->code, ptr, text.len, 0, 0, m->data, m->limits);
+	return pcre2_match(regex->code, ptr, text.len, 0, PCRE2_NO_UTF_CHECK, m->data, m->limits);
+}
+
+/* Machine code keeps what it may have to come back to on a small stack; a large one costs memory.
+ */
+static bool
+stack_enlarge(struct matcher *m)
+{
+	if (m->stack)
+		return false;
+	m->stack = pcre2_jit_stack_create(64 * KIB, (size_t)LIMIT_PATTERN_HEAP_KIB * KIB, NULL);
+	if (m->stack)
+		pcre2_jit_stack_assign(m->limits, NULL, m->stack);
+	return m->stack;
+}
+
+static int64_t
+processor_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+#define MORE 4 /* times as many steps */
+
+/*
+ * More steps, and more again, while there is work left to pay for the time. What a step costs is
+ * not to be known before: one may look through the rest of the text, another at one letter.
+ */
+static int
+try_harder(const struct regex *regex, struct str text, struct matcher *m, uint32_t steps,
+	   int64_t *work, int rc)
+{
+	int64_t before = processor_ns(), cost = 0;
+
+	while (cost * MORE <= *work) {
+		if (rc == PCRE2_ERROR_MATCHLIMIT && steps < LIMIT_PATTERN_STEPS)
+			steps *= MORE;
+		else if (rc != PCRE2_ERROR_JIT_STACKLIMIT || !stack_enlarge(m))
+			break;
+		rc = try(regex, text, m, steps);
+		int64_t now = processor_ns();
+		cost = (now - before) / LIMIT_PATTERN_NS + 1;
+		*work -= cost;
+		before = now;
+	}
+	return rc;
 }
 
 enum matched
-schema__match(const struct schema *s, const struct regex *regex, struct str text, struct matcher *m,
-	      int64_t *work)
+schema__match(const struct regex *regex, struct str text, struct matcher *m, int64_t *work)
 {
-	bool far = !regex->anchored && text.len > LIMIT_PATTERN_SUBJECT;
-	enum gear gear = far ? GEAR_LONG : GEAR_EASY;
+	/* How often all of the text may be looked through. */
+	size_t often = LIMIT_PATTERN_SCAN / (text.len + 1) + 4;
+	uint32_t steps = often < LIMIT_PATTERN_EASY ? (uint32_t)often : LIMIT_PATTERN_EASY;
+	/* Without an anchor that is once for every place to begin at. */
+	bool near = !regex->anchored && often < text.len;
 
 	if (!matcher_open(m))
 		return MATCH_TOO_MUCH;
+	pcre2_set_offset_limit(m->limits, near ? often : PCRE2_UNSET);
 	*work -= (int64_t)(text.len / 8 + 4);
-	int rc = try(s, regex, text, m, gear, regex->jit);
-	if (far || (rc < 0 && rc != PCRE2_ERROR_NOMATCH))
-		*work -= LIMIT_PATTERN_PRICE;
-	if (rc == PCRE2_ERROR_MATCHLIMIT && gear == GEAR_EASY)
-		rc = try(s, regex, text, m, GEAR_HARD, regex->jit);
-	if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter has its memory elsewhere */
-		rc = try(s, regex, text, m, far ? GEAR_LONG : GEAR_HARD, false);
+	int rc = try(regex, text, m, steps);
+	if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_JIT_STACKLIMIT)
+		rc = try_harder(regex, text, m, steps, work, rc);
 	if (rc >= 0)
 		return MATCH_YES;
-	return rc == PCRE2_ERROR_NOMATCH && !far ? MATCH_NO : MATCH_TOO_MUCH;
+	return rc == PCRE2_ERROR_NOMATCH && !near ? MATCH_NO : MATCH_TOO_MUCH;
 }

@@ -138,7 +138,6 @@ struct schema {
 	ROW(struct json_doc *) docs; /* everything above points into them */
 	ROW(uint32_t) dynamics;      /* rule of name n in resource r at n * resources + r, or 0 */
 	uint32_t resources;
-	pcre2_match_context *gears[3]; /* by enum gear */
 };
 
 /* ---- set.c ---- */
@@ -230,25 +229,23 @@ schema__set_find(const struct schema *s, const struct set *set, struct str text)
 
 /*
  * Matching within limits. Most matches are easy; one that is not is tried again with more steps
- * and costs more of the work a validation may do. A long text is searched only near its begin
- * by an expression without anchor, whose cost can be the square of the length.
+ * and paid for by the time it takes. A long text is searched only near its begin by an
+ * expression without anchor, whose cost can be the square of the length.
  */
-enum gear { GEAR_EASY, GEAR_HARD, GEAR_LONG };
-
-/* Memory for one match at a time, from the stack as long as that is enough. */
 struct matcher {
-	pcre2_match_data *data;
+	pcre2_match_data *data; /* NULL: not opened */
+	pcre2_match_context *limits;
+	pcre2_jit_stack *stack; /* NULL: the machine's own */
 	size_t used;
-	_Alignas(max_align_t) char room[512];
+	_Alignas(max_align_t) char room[512]; /* memory for one match, mostly enough */
 };
 
-int schema__match_gears(struct schema *s); /* 0 or E_NOMEM */
 int schema__regex_new(struct regex *ret, struct str pattern, struct err *e);
 
 enum matched { MATCH_NO, MATCH_YES, MATCH_TOO_MUCH };
 /* Takes from *work what it cost. */
-enum matched schema__match(const struct schema *s, const struct regex *regex, struct str text,
-			   struct matcher *m, int64_t *work);
+enum matched schema__match(const struct regex *regex, struct str text, struct matcher *m,
+			   int64_t *work);
 void schema__matcher_done(struct matcher *m);
 
 /* ---- report.c ---- */
@@ -297,6 +294,9 @@ enum where {
 };
 void schema__where(struct buf *out, const struct json *root, const struct json *v, enum where form);
 void schema__where_name(struct buf *out, struct str name, enum where form); /* one step more */
+
+/* Text of others in a sentence of ours: what controls a terminal becomes '?'. */
+void schema__plain(struct buf *out, struct str text);
 
 /* A value cut after LIMIT_SCHEMA_SHOWN bytes, harmless on a terminal. */
 enum manner { MANNER_JSON, MANNER_PYTHON };

@@ -227,7 +227,7 @@ static bool
 matches(struct run *r, uint32_t regex, const struct json *text, const struct json *v)
 {
 	enum matched m =
-	    schema__match(r->s, &r->s->regexes.row[regex], peek_str(text), &r->matcher, &r->work);
+	    schema__match(&r->s->regexes.row[regex], peek_str(text), &r->matcher, &r->work);
 
 	if (m == MATCH_TOO_MUCH || r->work < 0)
 		return end(r, v, "is too much work to match against a pattern");
@@ -720,32 +720,32 @@ run_deep(struct run *r, const struct rule *rule, const struct json *v, enum json
 /* ---- the whole ---- */
 
 static bool
-run(const struct schema *s, const struct json *value, struct report *report)
+run(struct run *r, const struct schema *s, const struct json *value, struct report *report)
 {
 	const struct scope root = {NULL, s->rules.row[RULE_ROOT].resource};
-	struct run r;
 
 	/* Not the rooms: clearing them would cost more than most validations. */
-	r.s = s;
-	r.report = report;
-	r.scope = s->dynamics.len ? &root : NULL;
-	r.work = LIMIT_SCHEMA_WORK;
-	r.nesting = 0;
-	r.ended = NULL;
-	r.mark_used = 0;
-	r.matcher.data = NULL;
-	r.matcher.used = 0;
-	bool fits = apply(&r, RULE_ROOT, value, NULL) && !r.ended;
-	schema__matcher_done(&r.matcher);
-	if (r.ended && report)
-		schema__tell_plain(report, r.ended_at, r.ended);
+	r->s = s;
+	r->report = report;
+	r->scope = s->dynamics.len ? &root : NULL;
+	r->work = LIMIT_SCHEMA_WORK;
+	r->nesting = 0;
+	r->ended = NULL;
+	r->mark_used = 0;
+	r->matcher.data = NULL;
+	r->matcher.stack = NULL;
+	r->matcher.used = 0;
+	bool fits = apply(r, RULE_ROOT, value, NULL) && !r->ended;
+	schema__matcher_done(&r->matcher);
 	return fits;
 }
 
 bool
 schema_fits(const struct schema *s, const struct json *value)
 {
-	return run(s, value, NULL);
+	struct run r;
+
+	return run(&r, s, value, NULL);
 }
 
 int
@@ -753,15 +753,19 @@ schema_validate(const struct schema *s, const struct json *value, enum schema_fo
 		struct buf *errors)
 {
 	struct report report;
+	struct run r;
 
-	if (run(s, value, NULL))
+	if (run(&r, s, value, NULL))
 		return 0;
 	report.form = form;
 	report.schema = s;
 	report.root = value;
 	report.text = BUF_INIT(LIMIT_SCHEMA_TEXT);
 	report.count = 0;
-	run(s, value, &report);
+	if (!r.ended) /* what was too much work once need not be tried twice */
+		run(&r, s, value, &report);
+	if (r.ended)
+		schema__tell_plain(&report, r.ended_at, r.ended);
 	if (report.count == 0)
 		schema__tell_plain(&report, value, "does not fit the schema");
 	schema__report_write(&report, errors);

@@ -14,6 +14,15 @@ is_control(uint32_t c)
 
 /* ---- places ---- */
 
+void
+schema__plain(struct buf *out, struct str text)
+{
+	uint32_t c;
+
+	for (size_t n; (n = str_utf8_char(text, &c)) > 0; text = str_from(text, n))
+		buf_add(out, is_control(c) ? S("?") : str_upto(text, n));
+}
+
 /* A name inside a path: errors are lines, so it must not make new ones. */
 static void
 add_name(struct buf *out, struct str name, enum where form)
