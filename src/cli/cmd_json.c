@@ -11,7 +11,7 @@
 
 static const struct {
 	const char *name;
-	enum canon_form form = CANON_JCS;
+	enum canon_form form;
 } forms[] = {
     {"jcs", CANON_JCS},      {"kernel", CANON_JCS},   {"contextweaver", CANON_COMPACT},
     {"metis", CANON_SPACED}, {"focal", CANON_SPACED},
