@@ -104,7 +104,9 @@
 #define LIMIT_VIEW_BYTES (256 * KIB)       /* one part of one */
 #define LIMIT_VIEW_HITS 1000               /* lines that match, in one part */
 #define LIMIT_VIEW_AROUND 100              /* lines before and after each */
-#define LIMIT_VIEW_HARD 2000               /* lines that a pattern may need long for */
+#define LIMIT_VIEW_LINE (16 * KIB)         /* of a line, looked at and shown */
+#define LIMIT_VIEW_STEPS 100000            /* of a pattern on one line */
+#define LIMIT_VIEW_CPU_MS 10000            /* on all of them */
 #define LIMIT_FACTS 20                     /* of a result envelope */
 #define LIMIT_FACT_CHARS 200
 #define LIMIT_GIST_CHARS 500
@@ -145,17 +147,19 @@
 #define LIMIT_SCHEMA_NESTING 512     /* rules being held against a value at once */
 #define LIMIT_SCHEMA_WORK 4000000    /* steps of one validation: some tens of milliseconds */
 #define LIMIT_SCHEMA_ERRORS 16       /* reported at once */
+#define LIMIT_SCHEMA_NEAR 4096       /* names compared with misspelt ones */
+#define LIMIT_SCHEMA_SEARCH 20000000 /* members passed on the way to what is referred to */
 #define LIMIT_SCHEMA_SHOWN 200       /* bytes of a value in an error */
 #define LIMIT_SCHEMA_TEXT (64 * KIB) /* of all errors */
 #define LIMIT_PATTERN_BYTES (4 * KIB)
-#define LIMIT_PATTERN_GROUPS 250    /* inside each other; what PCRE2 takes */
+#define LIMIT_PATTERN_ALL_BYTES (512 * KIB) /* of the compiled ones of a schema */
+#define LIMIT_PATTERN_JIT_BYTES (16 * KIB)  /* of a compiled one that is worth machine code */
+#define LIMIT_PATTERN_GROUPS 250            /* inside each other; what PCRE2 takes */
 #define LIMIT_PATTERN_NAMES 64      /* named groups, and references to them, of one pattern */
 #define LIMIT_PATTERN_EASY 2000     /* steps of one match before its time is taken */
 #define LIMIT_PATTERN_STEPS 4000000 /* steps of one match */
-#define LIMIT_PATTERN_SCAN                                                                         \
-	10000000            /* bytes that one match may look at before its time is taken           \
-			     */
-#define LIMIT_PATTERN_NS 10 /* of processor time: one unit of LIMIT_SCHEMA_WORK */
+#define LIMIT_PATTERN_SCAN 30000    /* bytes one match looks at before its time is taken */
+#define LIMIT_PATTERN_NS 10         /* of processor time: one unit of LIMIT_SCHEMA_WORK */
 #define LIMIT_PATTERN_DEPTH 1000000
 #define LIMIT_PATTERN_HEAP_KIB 32768 /* of a match that needs so much */
 
@@ -174,5 +178,11 @@
 #define LIMIT_LEARNED_TOOLS 4096     /* there is evidence for, of one tenant */
 #define LIMIT_LEARNED_WORDS 64       /* that speak for one tool */
 #define LIMIT_LEARNED_PIECES 65536   /* of evidence, of one tenant */
+
+/* Browsing */
+#define LIMIT_BROWSE_CARDS 1000           /* of one path */
+#define LIMIT_BROWSE_BYTES (16 * MIB)     /* one reply, while it is made */
+#define LIMIT_BROWSE_SEEN 1024            /* cards a session is shown unchanged; a power of two */
+#define LIMIT_BROWSE_SEEN_BYTES (1 * MIB) /* of all of them */
 
 #endif

@@ -47,7 +47,7 @@ map_find(const struct map *m, struct str key)
 {
 	if (!m->cap || !key.ptr)
 		return NULL;
-	return probe(m, key, str_hash(key))->value;
+	return probe(m, key, str_hash_keyed(key))->value;
 }
 
 static int
@@ -79,7 +79,7 @@ map_put(struct map *m, struct str key, void *value)
 		return E_LIMIT;
 	if ((m->used + 1) * 4 > m->cap * 3 && resize(m) < 0)
 		return E_NOMEM;
-	uint64_t hash = str_hash(key);
+	uint64_t hash = str_hash_keyed(key);
 	struct map_slot *s = probe(m, key, hash);
 	if (!s->key.ptr)
 		m->used++;
@@ -93,7 +93,7 @@ map_remove(struct map *m, struct str key)
 {
 	if (!m->cap)
 		return NULL;
-	struct map_slot *s = probe(m, key, str_hash(key));
+	struct map_slot *s = probe(m, key, str_hash_keyed(key));
 	void *value = s->value;
 	if (value) {
 		s->value = NULL;

@@ -50,7 +50,11 @@ near_better(struct str name, struct str candidate, unsigned *best)
 
 	if (name.len == 0 || longer > NEAR_BYTES)
 		return false;
+	/* So many letters more can only be put in one by one. */
+	size_t apart = longer - (name.len < candidate.len ? name.len : candidate.len);
 	bool begins = name.len >= 2 && str_eq_nocase(name, str_upto(candidate, name.len));
+	if (!begins && (3 * apart > longer || apart >= *best))
+		return false;
 	unsigned d = begins ? 1 : distance(name, candidate);
 	if (d >= *best || (!begins && 3 * (size_t)d > longer))
 		return false;

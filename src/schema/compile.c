@@ -13,7 +13,8 @@
 struct compiler {
 	struct schema *s;
 	struct finder find;
-	bool formats; /* assert them */
+	bool formats;       /* assert them */
+	size_t regex_bytes; /* of compiled ones */
 	ROW(struct str) dynamics;
 	struct err *e;
 };
@@ -89,6 +90,11 @@ regex_of(struct compiler *c, struct str pattern, const struct json *at, uint32_t
 
 	if (schema__regex_new(&regex, pattern, &wrong) < 0)
 		return REFUSE(c, at, "%s", wrong.text);
+	c->regex_bytes += regex.bytes + sizeof(regex);
+	if (c->regex_bytes > LIMIT_PATTERN_ALL_BYTES) {
+		pcre2_code_free(regex.code);
+		return REFUSE(c, at, "is one regular expression too many for one schema");
+	}
 	if (row_add(&c->s->regexes, regex) < 0) {
 		pcre2_code_free(regex.code);
 		return NOMEM(c);
@@ -239,16 +245,16 @@ names_unite(struct compiler *c, struct set *set)
 	if (schema__set_build(s, set) < 0)
 		return NOMEM(c);
 	/* Of equal names the search finds the one that was added first. */
-	for (uint32_t i = 0; i < set->len; i++)
-		if (schema__set_find(s, set, row[i].text) == (int)i)
-			kept++;
-		else
-			row[i].text.ptr = NULL;
+	for (uint32_t i = 0; i < set->len; i++) {
+		bool first = schema__set_find(s, set, row[i].text) == (int)i;
+		row[i].twice = !first;
+		kept += first;
+	}
 	if (kept == set->len)
 		return 0;
 	kept = 0;
 	for (uint32_t i = 0; i < set->len; i++)
-		if (row[i].text.ptr)
+		if (!row[i].twice)
 			row[kept++] = row[i];
 	s->names.len = set->at + kept;
 	s->slots.len = slots;
@@ -270,7 +276,8 @@ required_collect(struct compiler *c, const struct said *said, struct members *m)
 		return NOMEM(c);
 	m->names = (struct set){.at = (uint32_t)s->names.len, .len = (uint32_t)json_len(required)};
 	for (struct json_iter it = json_iter(required); json_next(&it);)
-		s->names.row[s->names.len++] = (struct name){json_str(it.value), RULE_NONE};
+		s->names.row[s->names.len++] =
+		    (struct name){.text = json_str(it.value), .rule = RULE_NONE};
 	int rc = names_unite(c, &m->names);
 	m->required = m->names.len;
 	return rc;
@@ -291,7 +298,7 @@ properties_collect(struct compiler *c, const struct said *said, struct members *
 		if (known >= 0)
 			s->names.row[m->names.at + (uint32_t)known].rule = rule;
 		else
-			s->names.row[s->names.len++] = (struct name){it.key, rule};
+			s->names.row[s->names.len++] = (struct name){.text = it.key, .rule = rule};
 	}
 	m->names.len = (uint32_t)s->names.len - m->names.at;
 	if (m->names.len == required.len)
@@ -398,7 +405,8 @@ emit_enum(struct compiler *c, const struct said *said)
 		return NOMEM(c);
 	for (struct json_iter it = json_iter(list); json_next(&it);)
 		if (json_is(it.value, JSON_STRING))
-			s->names.row[s->names.len++] = (struct name){json_str(it.value), RULE_NONE};
+			s->names.row[s->names.len++] =
+			    (struct name){.text = json_str(it.value), .rule = RULE_NONE};
 		else
 			s->values.row[s->values.len++] = it.value;
 	choices.texts.len = (uint32_t)s->names.len - choices.texts.at;
@@ -645,17 +653,21 @@ rule_compile(struct compiler *c, uint32_t number)
 	return 0;
 }
 
-/* Every dynamic name in every resource; compiling one may bring more of both. */
+/*
+ * Every dynamic name in every resource. Compiling one may bring more of both, so only pairs that
+ * are new since `names` and `resources` are looked at; all of them, when those are 0.
+ */
 static int
-dynamics_compile(struct compiler *c)
+dynamics_compile(struct compiler *c, size_t names, size_t resources)
 {
 	struct schema *s = c->s;
-	size_t names = c->dynamics.len, resources = c->find.resources.len;
 
 	s->dynamics.len = 0;
-	s->resources = (uint32_t)resources;
-	for (size_t n = 0; n < names; n++)
-		for (uint32_t r = 0; r < resources; r++) {
+	s->resources = (uint32_t)c->find.resources.len;
+	for (size_t n = 0; n < c->dynamics.len; n++)
+		for (uint32_t r = 0; r < s->resources; r++) {
+			if (n < names && r < resources)
+				continue;
 			const struct json *at = finder_dynamic(&c->find, r, c->dynamics.row[n]);
 			uint32_t rule = 0;
 			int rc = at ? rule_of(c, at, &rule) : 0;
@@ -709,17 +721,21 @@ compile_all(struct compiler *c, const struct json *schema)
 	/* A program starts at RULE_ROOT, also when that is true or false. */
 	if (rc == 0 && root != RULE_ROOT && row_add(&s->rules, s->rules.row[root]) < 0)
 		rc = NOMEM(c);
-	for (uint32_t next = RULE_ROOT; rc == 0;) {
+	size_t names = 0, resources = 0;
+	for (uint32_t next = RULE_ROOT; rc == 0 && next < s->rules.len;) {
 		for (; rc == 0 && next < s->rules.len; next++)
 			if (json_is(s->rules.row[next].at, JSON_OBJECT))
 				rc = rule_compile(c, next);
-		size_t names = c->dynamics.len, resources = c->find.resources.len;
+		size_t new_names = c->dynamics.len, new_resources = c->find.resources.len;
 		if (rc == 0)
-			rc = dynamics_compile(c);
-		if (next == s->rules.len && names == c->dynamics.len &&
-		    resources == c->find.resources.len)
-			break;
+			rc = dynamics_compile(c, names, resources);
+		names = new_names;
+		resources = new_resources;
 	}
+	if (rc == 0 && c->dynamics.len > 0)
+		rc = dynamics_compile(c, 0, 0);
+	if (rc == 0 && c->find.nomem)
+		rc = NOMEM(c);
 	if (rc == 0)
 		refs_shorten(s);
 	return rc;

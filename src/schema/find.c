@@ -11,7 +11,10 @@ int
 finder_init(struct finder *f, struct schema *s, const struct schema_registry *registry,
 	    struct err *e)
 {
-	*f = (struct finder){.s = s, .registry = registry, .uri = BUF_INIT(LIMIT_SCHEMA_URI)};
+	*f = (struct finder){.s = s,
+			     .registry = registry,
+			     .uri = BUF_INIT(LIMIT_SCHEMA_URI),
+			     .search = LIMIT_SCHEMA_SEARCH};
 	map_init(&f->uris, LIMIT_SCHEMA_RULES);
 	map_init(&f->anchors, LIMIT_SCHEMA_RULES);
 	f->texts = arena_new(TEXTS_MAX);
@@ -104,9 +107,8 @@ spot_add(struct finder *f, const struct json *schema, uint32_t resource, struct 
 			       LIMIT_SCHEMA_RULES);
 	if (f->spot_len * 2 >= f->spot_cap && spots_grow(f) < 0)
 		return err_plain(e, E_NOMEM);
-	struct spot *spot = spot_slot(f->spots, f->spot_cap, schema);
-	f->spot_len += !spot->at;
-	*spot = (struct spot){schema, resource, RULE_NONE};
+	f->spot_len++;
+	*spot_slot(f->spots, f->spot_cap, schema) = (struct spot){schema, resource, RULE_NONE};
 	return 0;
 }
 
@@ -118,7 +120,7 @@ static const struct {
 } dialects[] = {
     {"https://json-schema.org/draft/2020-12/schema", DRAFT_2020},
     {"http://json-schema.org/draft-07/schema", DRAFT_7},
-    /* Near enough: what is different there is refused for its value. */
+    /* Near enough: what is different there is refused, for its name or its value. */
     {"https://json-schema.org/draft/2019-09/schema", DRAFT_2020},
     {"http://json-schema.org/draft-06/schema", DRAFT_7},
     {"http://json-schema.org/draft-04/schema", DRAFT_7},
@@ -186,9 +188,11 @@ dialect_read(struct finder *f, struct resource *r, const struct json *said, stru
 		}
 	struct str own;
 	struct json_doc *doc = schema__registry_find(f->registry, uri, &own);
-	if (!doc)
+	if (!doc || !str_eq(own, uri)) {
+		json_doc_unref(doc);
 		return finder_refuse(f, said, e, "names %.*s, a dialect that is not known here",
 				     STR_ARG(str_utf8_upto(uri, LIMIT_SCHEMA_SHOWN)));
+	}
 	/* A dialect of a dialect has the draft of 2020-12: earlier ones have no vocabularies. */
 	r->draft = DRAFT_2020;
 	rc = vocabularies_read(f, said, json_root(doc), &r->vocabularies, e);
@@ -258,10 +262,15 @@ id_read(struct finder *f, const struct json *schema, uint32_t *resource, struct 
 	if (buf_failed(&f->uri))
 		return finder_refuse(f, said, e, "is too long for a URI");
 	struct str uri = schema__uri_whole(buf_str(&f->uri));
-	if (str_eq(uri, outer->uri) && outer->root == schema)
-		return 0;
-	return resource_add(f, (struct resource){uri, schema, outer->draft, outer->vocabularies},
-			    resource, e);
+	struct str anchor = outer->draft == DRAFT_7 ? schema__uri_fragment(id) : S("");
+	int rc = 0;
+	if (!str_eq(uri, outer->uri) || outer->root != schema)
+		rc = resource_add(f,
+				  (struct resource){uri, schema, outer->draft, outer->vocabularies},
+				  resource, e);
+	if (rc == 0 && anchor.len > 0 && anchor.ptr[0] != '/')
+		rc = anchor_add(f, *resource, anchor, schema, false, e);
+	return rc;
 }
 
 static int walk(struct finder *f, const struct json *schema, uint32_t resource, struct err *e);
@@ -281,6 +290,8 @@ walk_all(struct finder *f, const struct json *container, uint32_t resource, stru
 static int
 walk(struct finder *f, const struct json *schema, uint32_t resource, struct err *e)
 {
+	if (finder_spot(f, schema)) /* it was found by a reference before */
+		return 0;
 	int rc = id_read(f, schema, &resource, e);
 	enum draft draft = rc == 0 ? f->resources.row[resource].draft : DRAFT_BOTH;
 
@@ -364,21 +375,30 @@ anchor_find(struct finder *f, uint32_t resource, struct str name)
 	buf_add(&key, f->resources.row[resource].uri);
 	buf_addc(&key, '#');
 	buf_add(&key, name);
+	f->nomem |= buf_failed(&key); /* it is never longer than a URI and a name */
 	const struct anchor *a = buf_failed(&key) ? NULL : map_find(&f->anchors, buf_str(&key));
 	buf_done(&key);
 	return a;
 }
 
+/* Step by step, to see what it costs: a look-up in an object passes its members. */
 static const struct json *
-pointed(const struct json *root, struct str fragment)
+pointed(struct finder *f, const struct json *at, struct str fragment)
 {
 	struct buf pointer = BUF_INIT(LIMIT_SCHEMA_URI);
-	const struct json *found = NULL;
+	bool fine = schema__uri_decode(&pointer, fragment) && !buf_failed(&pointer);
 
-	if (schema__uri_decode(&pointer, fragment))
-		found = json_pointer(root, buf_str(&pointer));
+	f->nomem |= buf_failed(&pointer);
+	for (struct str rest = buf_str(&pointer); fine && at && rest.len > 0;) {
+		ptrdiff_t step = str_index(str_from(rest, 1), '/');
+		struct str first = step < 0 ? rest : str_upto(rest, (size_t)step + 1);
+		size_t cost = json_len(at);
+		f->search -= cost < f->search ? cost : f->search;
+		at = json_pointer(at, first);
+		rest = str_from(rest, first.len);
+	}
 	buf_done(&pointer);
-	return found;
+	return fine ? at : NULL;
 }
 
 /* The schema a fragment means, or NULL. */
@@ -387,7 +407,7 @@ fragment_find(struct finder *f, uint32_t resource, struct str fragment, bool *re
 {
 	*ret_dynamic = false;
 	if (fragment.len == 0 || fragment.ptr[0] == '/')
-		return pointed(f->resources.row[resource].root, fragment);
+		return pointed(f, f->resources.row[resource].root, fragment);
 	const struct anchor *a = anchor_find(f, resource, fragment);
 	*ret_dynamic = a && a->dynamic;
 	return a ? a->at : NULL;
@@ -414,6 +434,10 @@ finder_ref(struct finder *f, uint32_t resource, const struct json *said, const s
 		return finder_refuse(f, said, e, "refers to %.*s, which is not known here",
 				     STR_ARG(str_utf8_upto(whole, LIMIT_SCHEMA_SHOWN)));
 	*ret = fragment_find(f, (uint32_t)to, schema__uri_fragment(uri), ret_dynamic);
+	if (f->nomem)
+		return err_plain(e, E_NOMEM);
+	if (f->search == 0)
+		return err_set(e, E_TOO_LARGE, "the schema refers to too much in too large parts");
 	if (!*ret)
 		return finder_refuse(f, said, e, "refers to %.*s, where there is nothing",
 				     STR_ARG(str_utf8_upto(uri, LIMIT_SCHEMA_SHOWN)));

@@ -43,6 +43,8 @@ struct finder {
 	struct spot *spots; /* open addressing by address */
 	size_t spot_len, spot_cap;
 	struct buf uri; /* the last one that was resolved */
+	size_t search;  /* members that may still be passed on the way to what is referred to */
+	bool nomem;     /* something was not found because there was no memory to look for it */
 };
 
 int finder_init(struct finder *f, struct schema *s, const struct schema_registry *registry,

@@ -17,15 +17,32 @@ format_is_digit(char c)
 }
 
 static inline bool
-format_is_hex(char c)
+format_is_letter(char c)
 {
-	return format_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 static inline bool
 format_is_alnum(char c)
 {
-	return format_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return format_is_digit(c) || format_is_letter(c);
+}
+
+/* What a hexadecimal digit counts; -1: it is none. */
+static inline int
+format_hex(char c)
+{
+	int lower = c | 0x20;
+
+	if (format_is_digit(c))
+		return c - '0';
+	return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+static inline bool
+format_is_hex(char c)
+{
+	return format_hex(c) >= 0;
 }
 
 /* A letter, a digit or one of the others. */

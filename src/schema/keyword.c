@@ -158,6 +158,7 @@ is_dependencies(const struct json *v)
 }
 
 /* clang-format off */
+static bool is_never(const struct json *v) { (void)v; return false; }
 static bool is_string(const struct json *v) { return json_is(v, JSON_STRING); }
 static bool is_bool(const struct json *v) { return json_is(v, JSON_BOOL); }
 static bool is_number(const struct json *v) { return json_is(v, JSON_NUMBER); }
@@ -172,6 +173,7 @@ keyword_wrong(const struct keyword *k, const struct json *value)
 		bool (*is)(const struct json *v);
 		const char *must;
 	} values[] = {
+	    [TAKES_NEVER] = {is_never, "is of Draft 2019-09, and is not known here"},
 	    [TAKES_STRING] = {is_string, "must be a string"},
 	    [TAKES_NAME] = {is_anchor, "must be a name that begins with a letter"},
 	    [TAKES_BOOL] = {is_bool, "must be a boolean"},

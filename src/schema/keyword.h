@@ -27,6 +27,7 @@ enum vocabulary {
 
 enum takes {
 	TAKES_ANY,
+	TAKES_NEVER, /* it would have to be enforced, and is not */
 	TAKES_STRING,
 	TAKES_NAME, /* of an anchor */
 	TAKES_BOOL,

@@ -35,8 +35,10 @@ schema__regex_new(struct regex *ret, struct str pattern, struct err *e)
 		pcre2_get_error_message(wrong, (PCRE2_UCHAR *)reason, sizeof(reason));
 		return err_set(e, E_VALIDATION, "is not a regular expression: %s", reason);
 	}
-	/* Where that is not to be had (memory is never writable and executable): slower. */
-	ret->jit = pcre2_jit_compile(ret->code, PCRE2_JIT_COMPLETE) == 0;
+	pcre2_pattern_info(ret->code, PCRE2_INFO_SIZE, &ret->bytes);
+	/* Not worth its time for a large one, and not to be had everywhere: then it is slower. */
+	ret->jit = ret->bytes <= LIMIT_PATTERN_JIT_BYTES &&
+		   pcre2_jit_compile(ret->code, PCRE2_JIT_COMPLETE) == 0;
 	pcre2_pattern_info(ret->code, PCRE2_INFO_ALLOPTIONS, &all);
 	ret->anchored = all & PCRE2_ANCHORED;
 	return 0;
@@ -73,10 +75,13 @@ matcher_open(struct matcher *m)
 	pcre2_general_context *memory = pcre2_general_context_create(room_take, room_give, m);
 	if (!memory)
 		return false;
-	m->data = pcre2_match_data_create(1, memory);
 	m->limits = pcre2_match_context_create(memory);
+	if (m->limits)
+		m->data = pcre2_match_data_create(1, memory);
+	if (!m->data)
+		pcre2_match_context_free(m->limits);
 	pcre2_general_context_free(memory);
-	if (!m->data || !m->limits)
+	if (!m->data)
 		return false;
 	pcre2_set_depth_limit(m->limits, LIMIT_PATTERN_DEPTH);
 	pcre2_set_heap_limit(m->limits, LIMIT_PATTERN_HEAP_KIB);
@@ -94,15 +99,23 @@ schema__matcher_done(struct matcher *m)
 		pcre2_jit_stack_free(m->stack);
 }
 
+/* From an offset on, beginning at one of so many places. */
+struct window {
+	size_t from, places;
+	uint32_t steps;
+};
+
 static int
-try(const struct regex *regex, struct str text, struct matcher *m, uint32_t steps)
+try(const struct regex *regex, struct str text, struct matcher *m, const struct window *w)
 {
 	PCRE2_SPTR ptr = (PCRE2_SPTR)text.ptr;
 
-	pcre2_set_match_limit(m->limits, steps);
+	pcre2_set_match_limit(m->limits, w->steps);
+	pcre2_set_offset_limit(m->limits, w->from + w->places);
 	if (regex->jit)
-		return pcre2_jit_match(regex->code, ptr, text.len, 0, 0, m->data, m->limits);
-	return pcre2_match(regex->code, ptr, text.len, 0, PCRE2_NO_UTF_CHECK, m->data, m->limits);
+		return pcre2_jit_match(regex->code, ptr, text.len, w->from, 0, m->data, m->limits);
+	return pcre2_match(regex->code, ptr, text.len, w->from, PCRE2_NO_UTF_CHECK, m->data,
+			   m->limits);
 }
 
 /* Machine code keeps what it may have to come back to on a small stack; a large one costs memory.
@@ -127,49 +140,51 @@ processor_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-#define MORE 4 /* times as many steps */
+#define MORE 4 /* times as many steps, or places to begin at */
 
-/*
- * More steps, and more again, while there is work left to pay for the time. What a step costs is
- * not to be known before: one may look through the rest of the text, another at one letter.
- */
-static int
-try_harder(const struct regex *regex, struct str text, struct matcher *m, uint32_t steps,
-	   int64_t *work, int rc)
+/* What to try next after rc; false: nothing, that is the answer. */
+static bool
+window_next(struct window *w, struct str text, struct matcher *m, int rc)
 {
-	int64_t before = processor_ns(), cost = 0;
-
-	while (cost * MORE <= *work) {
-		if (rc == PCRE2_ERROR_MATCHLIMIT && steps < LIMIT_PATTERN_STEPS)
-			steps *= MORE;
-		else if (rc != PCRE2_ERROR_JIT_STACKLIMIT || !stack_enlarge(m))
-			break;
-		rc = try(regex, text, m, steps);
-		int64_t now = processor_ns();
-		cost = (now - before) / LIMIT_PATTERN_NS + 1;
-		*work -= cost;
-		before = now;
+	if (rc == PCRE2_ERROR_NOMATCH && w->from + w->places < text.len) {
+		w->from += w->places + 1;
+		while (w->from < text.len && ((unsigned char)text.ptr[w->from] & 0xc0) == 0x80)
+			w->from++;
+		w->places *= MORE;
+		return true;
 	}
-	return rc;
+	if (rc == PCRE2_ERROR_MATCHLIMIT && w->steps < LIMIT_PATTERN_STEPS) {
+		w->steps *= MORE;
+		return true;
+	}
+	return rc == PCRE2_ERROR_JIT_STACKLIMIT && stack_enlarge(m);
 }
 
+/*
+ * What a step costs is not to be known before: one may look through the rest of the text, another
+ * at one letter; and without an anchor all that can happen at every place. So a long text begins
+ * with few of both, and there are more while there is work left to pay for the time.
+ */
 enum matched
 schema__match(const struct regex *regex, struct str text, struct matcher *m, int64_t *work)
 {
-	/* How often all of the text may be looked through. */
 	size_t often = LIMIT_PATTERN_SCAN / (text.len + 1) + 4;
-	uint32_t steps = often < LIMIT_PATTERN_EASY ? (uint32_t)often : LIMIT_PATTERN_EASY;
-	/* Without an anchor that is once for every place to begin at. */
-	bool near = !regex->anchored && often < text.len;
+	struct window w = {.places = regex->anchored ? text.len : often,
+			   .steps =
+			       often < LIMIT_PATTERN_EASY ? (uint32_t)often : LIMIT_PATTERN_EASY};
 
 	if (!matcher_open(m))
 		return MATCH_TOO_MUCH;
-	pcre2_set_offset_limit(m->limits, near ? often : PCRE2_UNSET);
-	*work -= (int64_t)(text.len / 8 + 4);
-	int rc = try(regex, text, m, steps);
-	if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_JIT_STACKLIMIT)
-		rc = try_harder(regex, text, m, steps, work, rc);
-	if (rc >= 0)
-		return MATCH_YES;
-	return rc == PCRE2_ERROR_NOMATCH && !near ? MATCH_NO : MATCH_TOO_MUCH;
+	*work -= (int64_t)(text.len / 4 + 4);
+	int rc = try(regex, text, m, &w);
+	for (int64_t before = 0, cost = 0; window_next(&w, text, m, rc); *work -= cost) {
+		if (cost * MORE > *work)
+			return MATCH_TOO_MUCH;
+		before = before ? before : processor_ns();
+		rc = try(regex, text, m, &w);
+		int64_t now = processor_ns();
+		cost = (now - before) / LIMIT_PATTERN_NS + 1;
+		before = now;
+	}
+	return rc >= 0 ? MATCH_YES : rc == PCRE2_ERROR_NOMATCH ? MATCH_NO : MATCH_TOO_MUCH;
 }

@@ -4,7 +4,7 @@
  * Every subschema becomes a rule; a rule has one list of operations for each type a value can
  * have, so that a value meets only what can matter to it. Rules, operations and all they refer
  * to stand in a few rows and name each other by index: nothing is looked up by text at run time
- * but the members of an object, and those by a hash without collisions (set.c).
+ * but the members of an object, and those by a hash that mostly has no collisions (set.c).
  */
 
 #ifndef SCHEMA_PROGRAM_H
@@ -92,6 +92,7 @@ struct set {
 struct name {
 	struct str text;
 	uint32_t rule; /* RULE_NONE: only required */
+	bool twice;    /* while compiling: an earlier one is the same */
 };
 
 struct members {
@@ -113,6 +114,7 @@ struct choices {
 
 struct regex {
 	pcre2_code *code;
+	size_t bytes; /* of it */
 	bool anchored;
 	bool jit; /* made into machine code */
 };
@@ -264,6 +266,9 @@ struct report {
 	struct buf text;
 	struct error errors[LIMIT_SCHEMA_ERRORS];
 	size_t count;
+	bool counting;          /* only at and keyword matter: nothing is written */
+	const struct json *key; /* the name of a member being held against propertyNames */
+	size_t near_left;       /* names that may still be compared with a misspelt one */
 };
 
 static inline bool
@@ -275,8 +280,11 @@ report_full(const struct report *r)
 /* A value that does not fit an operation; number is what the operation counted, if it did. */
 void schema__tell(struct report *r, const struct op *op, const struct json *v, size_t number);
 void schema__tell_type(struct report *r, const struct rule *rule, const struct json *v);
-void schema__tell_missing(struct report *r, const struct json *object, struct str name,
-			  struct str because);
+void schema__tell_missing(struct report *r, enum keyword_id keyword, const struct json *object,
+			  struct str name, struct str because);
+/* None of an operation's alternatives admits the value's type; these are the ones that would do. */
+void schema__tell_types(struct report *r, const struct op *op, const struct json *v,
+			unsigned types);
 /* key is unknown to the members; meant: where to look for what was meant, or NULL. */
 void schema__tell_unknown(struct report *r, const struct op *op, const struct json *object,
 			  const struct json *key, const struct members *meant);

@@ -8,7 +8,8 @@
  *
  * Left to PCRE2, which refuses them: lookbehind without a fixed length, {n} over 65535, names with
  * a '$' or over 32 bytes. Not the same in PCRE2: a group repeated keeps what it captured in an
- * earlier round, and ^ and $ under the flag m know only \n as the end of a line.
+ * earlier round and may capture nothing in a last one, properties have their case under the flag i,
+ * and ^ and $ under the flag m know only \n as the end of a line.
  */
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -16,11 +17,16 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "schema/parts.h"
+#include "schema/format.h"
+
+struct flags {
+	bool dotall, caseless; /* s, i */
+};
 
 struct group {
-	bool dotall;     /* outside of it */
-	bool repeatable; /* no lookaround */
+	struct flags flags; /* outside of it */
+	size_t begin;       /* in out */
+	bool repeatable;    /* no lookaround */
 };
 
 struct regex {
@@ -30,8 +36,9 @@ struct regex {
 	struct buf *out;
 	struct err *e;
 
-	bool repeatable; /* a quantifier may follow */
-	bool dotall;     /* flag s */
+	struct flags flags;
+	bool repeatable;    /* a quantifier may follow */
+	size_t begin, last; /* in out: of what is being read, and of what stands before it */
 	struct group groups[LIMIT_PATTERN_GROUPS];
 	unsigned depth;
 	unsigned captures, farthest; /* groups, and the highest number referred to */
@@ -73,18 +80,6 @@ skip(struct regex *r, struct str word)
 	return true;
 }
 
-static bool
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool
-is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* ---- characters ---- */
 
 static bool
@@ -105,7 +100,7 @@ point_write(struct buf *out, uint32_t point)
 	if (point < 0x20 || (point >= 0x7f && point < 0xa0)) {
 		buf_addf(out, "\\u%04x", point);
 	} else if (point < 0x80) {
-		if (!is_digit(c) && !is_letter(c))
+		if (!format_is_alnum(c))
 			buf_addc(out, '\\');
 		buf_addc(out, c);
 	} else if (point < 0x800) {
@@ -139,16 +134,15 @@ plain_read(struct regex *r, uint32_t *ret)
 static bool
 number_read(struct regex *r, unsigned base, unsigned min, unsigned max, uint32_t *ret)
 {
-	static const char digits[] = "00112233445566778899aAbBcCdDeEfF";
 	unsigned count = 0;
 
 	*ret = 0;
-	for (; count < max && peek(r); count++) {
-		const char *at = strchr(digits, peek(r));
-		uint32_t digit = at ? (uint32_t)(at - digits) / 2 : base;
-		if (digit >= base || *ret * base + digit > 0x10ffff)
+	for (; count < max; count++) {
+		int digit = format_hex(peek(r));
+		uint32_t more = *ret * base + (uint32_t)digit;
+		if (digit < 0 || digit >= (int)base || more > 0x10ffff)
 			break;
-		*ret = *ret * base + digit;
+		*ret = more;
 		r->at++;
 	}
 	return count >= min;
@@ -190,7 +184,7 @@ hex_read(struct regex *r, uint32_t *ret)
 static int
 control_read(struct regex *r, uint32_t *ret)
 {
-	if (!is_letter(peek(r)))
+	if (!format_is_letter(peek(r)))
 		return wrong(r, "\\c without a letter");
 	*ret = (uint32_t)r->in.ptr[r->at++] & 0x1f;
 	return 0;
@@ -201,7 +195,8 @@ static int
 octal_read(struct regex *r, uint32_t *ret)
 {
 	struct str digits = rest(r);
-	bool lone_zero = digits.ptr[0] == '0' && !(digits.len > 1 && is_digit(digits.ptr[1]));
+	bool lone_zero =
+	    digits.ptr[0] == '0' && !(digits.len > 1 && format_is_digit(digits.ptr[1]));
 
 	if (!lone_zero && foreign(r, "a character by its octal number") < 0)
 		return E_VALIDATION;
@@ -233,10 +228,10 @@ escape_read(struct regex *r, bool in_class, uint32_t *ret)
 		*ret = rows[i].point;
 		return rows[i].read ? rows[i].read(r, ret) : 0;
 	}
-	if (is_digit(c))
+	if (format_is_digit(c))
 		return octal_read(r, ret);
 	/* A letter that nobody knows may mean anything in the author's engine. */
-	if (is_letter(c))
+	if (format_is_letter(c))
 		return wrong(r, "an unknown letter behind a backslash");
 	bool syntax = c && strchr("^$\\.*+?()[]{}|/", c);
 	if (!syntax && !(in_class && c == '-') &&
@@ -253,18 +248,42 @@ escape_read(struct regex *r, bool in_class, uint32_t *ret)
 	"\\u0000-\\u0008\\u000e-\\u001f!-\\u009f\\u00a1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027"     \
 	"\\u202a-\\u202e\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\U0010ffff"
 
+/* Written out, since PCRE2 forgets what its own \D and \W have over 255 beside \p in a class. */
+#define NO_DIGIT "\\u0000-/:-\U0010ffff"
+#define WORD "0-9A-Z_a-z"
+#define NO_WORD_ASCII "\\u0000-/:-@\\[-\\^`{-"
+#define NO_WORD NO_WORD_ASCII "\U0010ffff"
+
+/* Without regard to case \u017f is an s, and \u212a a k (ECMA 262, WordCharacters). */
+#define NO_WORD_CASELESS NO_WORD_ASCII "\\u017e\\u0180-\\u2129\\u212b-\U0010ffff"
+#define BORDER_CASELESS "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))"
+#define NO_BORDER_CASELESS "(?:(?<=[" WORD "])(?=[" WORD "])|(?<![" WORD "])(?![" WORD "]))"
+
+enum {
+	CASELESS = 1,  /* only where case does not count; before the row for where it does */
+	FOREIGN = 2,   /* not in ECMA 262 */
+	ASSERTION = 4, /* takes no quantifier */
+};
+
 static const struct {
 	char letter;
-	bool foreign;
-	bool repeatable;
+	int kind;
 	const char *outside, *inside; /* of a class; NULL: not there */
 } sets[] = {
-    {'d', false, true, "\\d", "\\d"},         {'D', false, true, "\\D", "\\D"},
-    {'w', false, true, "\\w", "\\w"},         {'W', false, true, "\\W", "\\W"},
-    {'s', false, true, "[" SPACE "]", SPACE}, {'S', false, true, "[^" SPACE "]", NO_SPACE},
-    {'b', false, false, "\\b", NULL},         {'B', false, false, "\\B", NULL},
-    {'A', true, false, "\\A", NULL},          {'z', true, false, "\\z", NULL},
-    {'Z', true, false, "\\z", NULL}, /* Python's; Perl's would let a newline through */
+    {'d', 0, "\\d", "0-9"},
+    {'D', 0, "\\D", NO_DIGIT},
+    {'w', 0, "[" WORD "]", WORD},
+    {'W', CASELESS, "[^" WORD "]", NO_WORD_CASELESS},
+    {'W', 0, "[^" WORD "]", NO_WORD},
+    {'s', 0, "[" SPACE "]", SPACE},
+    {'S', 0, "[^" SPACE "]", NO_SPACE},
+    {'b', CASELESS | ASSERTION, BORDER_CASELESS, NULL},
+    {'b', ASSERTION, "\\b", NULL},
+    {'B', CASELESS | ASSERTION, NO_BORDER_CASELESS, NULL},
+    {'B', ASSERTION, "\\B", NULL},
+    {'A', FOREIGN | ASSERTION, "\\A", NULL},
+    {'z', FOREIGN | ASSERTION, "\\z", NULL},
+    {'Z', FOREIGN | ASSERTION, "\\z", NULL}, /* Python's; Perl's would let a newline through */
 };
 
 /* General categories by their long names (PropertyValueAliases.txt); PCRE2 has the short ones. */
@@ -311,11 +330,14 @@ static const struct {
     {"Zs", " Space_Separator "},
 };
 
-/* ECMA 262's binary properties; PCRE2 has them by the same names. */
+/*
+ * ECMA 262's binary properties; PCRE2 has them by the same names, all but
+ * Changes_When_NFKC_Casefolded.
+ */
 static const char binaries[] =
     " ASCII ASCII_Hex_Digit AHex Alphabetic Alpha Any Bidi_Control Bidi_C Bidi_Mirrored Bidi_M "
     "Case_Ignorable CI Cased Changes_When_Casefolded CWCF Changes_When_Casemapped CWCM "
-    "Changes_When_Lowercased CWL Changes_When_NFKC_Casefolded CWKCF Changes_When_Titlecased CWT "
+    "Changes_When_Lowercased CWL Changes_When_Titlecased CWT "
     "Changes_When_Uppercased CWU Dash Default_Ignorable_Code_Point DI Deprecated Dep Diacritic Dia "
     "Emoji Emoji_Component EComp Emoji_Modifier EMod Emoji_Modifier_Base EBase "
     "Emoji_Presentation EPres Extended_Pictographic ExtPict Extender Ext Grapheme_Base Gr_Base "
@@ -372,8 +394,7 @@ word_read(struct regex *r)
 	struct str word = rest(r);
 	size_t n = 0;
 
-	while (n < word.len &&
-	       (is_letter(word.ptr[n]) || is_digit(word.ptr[n]) || word.ptr[n] == '_'))
+	while (n < word.len && format_is_among(word.ptr[n], "_"))
 		n++;
 	r->at += n;
 	return str_upto(word, n);
@@ -405,13 +426,17 @@ property_prefix(const struct regex *r, struct str kind, struct str *name)
 	return r->strict ? NULL : "sc:";
 }
 
-/* \p{Name}, \p{Kind=Name} and Go's \pL; at stands behind the p. */
+/*
+ * \p{Name}, \p{Kind=Name} and Go's \pL; at stands behind the p. Alone it becomes a class, too:
+ * PCRE2 takes \P{Lu} and \P{Nd} for sets without a common character, and never goes back from
+ * the one to the other in \P{Lu}+\P{Nd}.
+ */
 static int
-property_read(struct regex *r, char letter)
+property_read(struct regex *r, char letter, bool in_class)
 {
 	struct str kind = {NULL, 0}, name = str_upto(rest(r), 1);
 
-	if (is_letter(peek(r)) && !r->strict) {
+	if (format_is_letter(peek(r)) && !r->strict) {
 		r->at++;
 	} else {
 		if (!skip(r, S("{")))
@@ -427,7 +452,8 @@ property_read(struct regex *r, char letter)
 	const char *prefix = property_prefix(r, kind, &name);
 	if (!prefix)
 		return wrong(r, "an unknown Unicode property");
-	buf_addf(r->out, "\\%c{%s%.*s}", letter, prefix, STR_ARG(name));
+	buf_addf(r->out, in_class ? "\\%c{%s%.*s}" : "[\\%c{%s%.*s}]", letter, prefix,
+		 STR_ARG(name));
 	return 0;
 }
 
@@ -440,15 +466,17 @@ set_read(struct regex *r, bool in_class)
 	if (c == 'p' || c == 'P') {
 		r->at++;
 		r->repeatable = true;
-		int code = property_read(r, c);
+		int code = property_read(r, c, in_class);
 		return code < 0 ? code : 1;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(sets); i++) {
 		const char *text = in_class ? sets[i].inside : sets[i].outside;
-		if (c != sets[i].letter || !text || (sets[i].foreign && r->strict))
+		int kind = sets[i].kind;
+		if (c != sets[i].letter || !text || (kind & FOREIGN && r->strict) ||
+		    (kind & CASELESS && !r->flags.caseless))
 			continue;
 		r->at++;
-		r->repeatable = sets[i].repeatable;
+		r->repeatable = !(kind & ASSERTION);
 		buf_addz(r->out, text);
 		return 1;
 	}
@@ -563,11 +591,10 @@ name_read(struct regex *r, struct str end, struct str *ret)
 {
 	size_t start = r->at;
 
-	while (is_letter(peek(r)) || is_digit(peek(r)) || peek(r) == '_' || peek(r) == '$' ||
-	       (unsigned char)peek(r) >= 0x80)
+	while (format_is_among(peek(r), "_$") || (unsigned char)peek(r) >= 0x80)
 		r->at++;
 	*ret = (struct str){r->in.ptr + start, r->at - start};
-	if (ret->len == 0 || is_digit(ret->ptr[0]) || !skip(r, end))
+	if (ret->len == 0 || format_is_digit(ret->ptr[0]) || !skip(r, end))
 		return wrong(r, "no name for a group");
 	return 0;
 }
@@ -581,13 +608,17 @@ str_among(const struct str *list, unsigned count, struct str s)
 	return false;
 }
 
+/*
+ * A reference is a group of its own: PCRE2's machine code has a quantifier behind a bare one fail
+ * where the group it means has not matched.
+ */
 static int
 reference_write(struct regex *r, struct str name)
 {
 	if (r->named_count == LIMIT_PATTERN_NAMES)
 		return wrong(r, "too many references to named groups");
 	r->named[r->named_count++] = name;
-	buf_addf(r->out, "\\k<%.*s>", STR_ARG(name));
+	buf_addf(r->out, "(?:\\k<%.*s>)", STR_ARG(name));
 	r->repeatable = true;
 	return 0;
 }
@@ -614,7 +645,7 @@ backreference_read(struct regex *r)
 	number_read(r, 10, 1, UINT32_MAX, &number);
 	if (number > r->farthest)
 		r->farthest = number;
-	buf_addf(r->out, "\\g{%u}", number);
+	buf_addf(r->out, "(?:\\g{%u})", number);
 	r->repeatable = true;
 	return 0;
 }
@@ -624,7 +655,7 @@ group_push(struct regex *r, bool repeatable)
 {
 	if (r->depth == LIMIT_PATTERN_GROUPS)
 		return wrong(r, "groups too deep inside each other");
-	r->groups[r->depth++] = (struct group){r->dotall, repeatable};
+	r->groups[r->depth++] = (struct group){r->flags, r->begin, repeatable};
 	r->repeatable = false;
 	return 0;
 }
@@ -639,7 +670,8 @@ flags_read(struct regex *r)
 {
 	char seen[8] = "";
 	size_t count = 0;
-	bool off = false, dotall = r->dotall;
+	bool off = false;
+	struct flags flags = r->flags;
 
 	buf_addz(r->out, "(?");
 	for (char c = peek(r); c && strchr(r->strict ? "ims-" : "ims-au", c); c = peek(r)) {
@@ -647,7 +679,8 @@ flags_read(struct regex *r)
 			return wrong(r, "the same flag twice");
 		seen[count++] = c;
 		off |= c == '-';
-		dotall = c == 's' ? !off : dotall;
+		flags.dotall = c == 's' ? !off : flags.dotall;
+		flags.caseless = c == 'i' ? !off : flags.caseless;
 		if (c != 'a' && c != 'u')
 			buf_addc(r->out, c);
 		r->at++;
@@ -662,7 +695,7 @@ flags_read(struct regex *r)
 	r->at++;
 	int code = end == ':' ? group_push(r, true) : 0;
 	r->repeatable = false;
-	r->dotall = dotall;
+	r->flags = flags;
 	return code;
 }
 
@@ -703,7 +736,8 @@ group_read(struct regex *r)
 		return named_read(r, true);
 	if (!r->strict && skip(r, S("(?P=")))
 		return named_read(r, false);
-	if (!r->strict && skip(r, S("(?#"))) { /* a comment */
+	if (!r->strict && skip(r, S("(?#"))) { /* a comment: a quantifier means what is before it */
+		r->begin = r->last;
 		ptrdiff_t end = str_index(rest(r), ')');
 		r->at += end < 0 ? 0 : (size_t)end + 1;
 		return end < 0 ? wrong(r, "a comment without its )") : 0;
@@ -722,7 +756,8 @@ group_end_read(struct regex *r)
 	if (r->depth == 0)
 		return wrong(r, "a ) without its (");
 	r->depth--;
-	r->dotall = r->groups[r->depth].dotall;
+	r->flags = r->groups[r->depth].flags;
+	r->begin = r->groups[r->depth].begin;
 	r->repeatable = r->groups[r->depth].repeatable;
 	r->at++;
 	buf_addc(r->out, ')');
@@ -764,17 +799,16 @@ digits_count(struct str s, size_t from)
 {
 	size_t n = 0;
 
-	while (from + n < s.len && is_digit(s.ptr[from + n]))
+	while (from + n < s.len && format_is_digit(s.ptr[from + n]))
 		n++;
 	return n;
 }
 
 /* {2}, {2,} or {2,3} at the front of s: its length, or 0. */
 static size_t
-braces_length(struct str s, bool *ret_ordered)
+braces_length(struct str s, uint64_t *ret_min, uint64_t *ret_max)
 {
 	size_t min_len = digits_count(s, 1), at = 1 + min_len, max_len = 0;
-	uint64_t min = 0, max = UINT64_MAX;
 	bool comma = at < s.len && s.ptr[at] == ',';
 
 	if (comma) {
@@ -784,18 +818,40 @@ braces_length(struct str s, bool *ret_ordered)
 	if (min_len == 0 || at >= s.len || s.ptr[at] != '}')
 		return 0;
 	/* A number that is too large for us is too large for PCRE2, which will say so. */
-	(void)str_to_u64((struct str){s.ptr + 1, min_len}, &min);
-	if (max_len > 0)
-		(void)str_to_u64((struct str){s.ptr + at - max_len, max_len}, &max);
-	*ret_ordered = min <= max;
+	if (!str_to_u64((struct str){s.ptr + 1, min_len}, ret_min))
+		*ret_min = UINT64_MAX;
+	struct str max = {s.ptr + at - max_len, max_len};
+	if (!comma)
+		*ret_max = *ret_min;
+	else if (!str_to_u64(max, ret_max))
+		*ret_max = UINT64_MAX;
 	return at + 1;
+}
+
+/*
+ * What is left out by {0} becomes a group of its own: PCRE2, looking for what a match begins with,
+ * would leave out only the first of its alternatives.
+ */
+static void
+last_wrap(struct regex *r)
+{
+	static const struct str opening = {"(?:", 3};
+	struct buf *out = r->out;
+	size_t len = out->len - r->last;
+
+	if (!buf_room(out, opening.len + 1))
+		return;
+	memmove(out->ptr + r->last + opening.len, out->ptr + r->last, len);
+	memcpy(out->ptr + r->last, opening.ptr, opening.len);
+	out->len += opening.len;
+	buf_addc(out, ')');
 }
 
 static int
 quantifier_read(struct regex *r)
 {
-	bool ordered = true, braces = peek(r) == '{';
-	size_t len = braces ? braces_length(rest(r), &ordered) : 1;
+	uint64_t min = 0, max = UINT64_MAX;
+	size_t len = peek(r) == '{' ? braces_length(rest(r), &min, &max) : 1;
 
 	if (len == 0) { /* "a{" and "{x}" are text in most engines */
 		buf_addz(r->out, "\\{");
@@ -804,10 +860,12 @@ quantifier_read(struct regex *r)
 		r->at++;
 		return code;
 	}
-	if (!ordered)
+	if (min > max)
 		return wrong(r, "a quantifier that ends before it begins");
 	if (!r->repeatable && foreign(r, "nothing to repeat") < 0)
 		return E_VALIDATION;
+	if (r->repeatable && max == 0)
+		last_wrap(r);
 	buf_add(r->out, str_upto(rest(r), len));
 	r->at += len;
 	if (skip(r, S("?")))
@@ -821,7 +879,7 @@ dot_read(struct regex *r)
 {
 	r->at++;
 	r->repeatable = true;
-	buf_addz(r->out, r->dotall ? "[^]" : "[^\\n\\r\\u2028\\u2029]");
+	buf_addz(r->out, r->flags.dotall ? "[^]" : "[^\\n\\r\\u2028\\u2029]");
 	return 0;
 }
 
@@ -887,6 +945,8 @@ schema__regex_write(struct buf *out, struct str ecma, bool strict, struct err *e
 	while (r.at < ecma.len) {
 		unsigned char c = (unsigned char)ecma.ptr[r.at];
 		int (*read)(struct regex *) = c < 128 ? readers[c] : NULL;
+		r.last = r.begin;
+		r.begin = out->len;
 		int code = read ? read(&r) : literal_read(&r);
 		if (code < 0)
 			return code;

@@ -30,18 +30,25 @@ schema_registry_new(void)
 int
 schema_registry_add(struct schema_registry *r, struct str uri, struct json_doc *doc, struct err *e)
 {
-	uri = schema__uri_whole(uri);
-	struct entry *entry = malloc(sizeof(*entry) + uri.len);
-	if (!entry)
+	struct buf resolved = BUF_INIT(LIMIT_SCHEMA_URI); /* references are looked up so */
+
+	schema__uri_resolve(&resolved, S(""), schema__uri_whole(uri));
+	uri = buf_str(&resolved);
+	struct entry *entry = buf_failed(&resolved) ? NULL : malloc(sizeof(*entry) + uri.len);
+	if (!entry) {
+		buf_done(&resolved);
 		return err_plain(e, E_NOMEM);
+	}
 	memcpy(entry->uri, uri.ptr, uri.len);
 	int rc = map_put(&r->entries, (struct str){entry->uri, uri.len}, entry);
 	if (rc < 0) {
 		free(entry);
-		return err_set(e, rc, "%.*s cannot be added to the registry", STR_ARG(uri));
+		err_set(e, rc, "%.*s cannot be added to the registry", STR_ARG(uri));
+	} else {
+		entry->doc = json_doc_ref(doc);
 	}
-	entry->doc = json_doc_ref(doc);
-	return 0;
+	buf_done(&resolved);
+	return rc;
 }
 
 void
@@ -59,14 +66,13 @@ schema_registry_free(struct schema_registry *r)
 	free(r);
 }
 
-/* Which of the embedded files a URI means: everything of 2020-12 stands in one. */
+/* Which of the embedded files a URI is to be found in: the parts of 2020-12 stand in one. */
 static const struct {
-	const char *begin, *file, *uri;
+	const char *uri, *parts, *file;
 } metas[] = {
-    {"https://json-schema.org/draft/2020-12/", "draft-2020-12.json",
-     "https://json-schema.org/draft/2020-12/schema"},
-    {"http://json-schema.org/draft-07/schema", "draft-07.json",
-     "http://json-schema.org/draft-07/schema"},
+    {"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2020-12/meta/",
+     "draft-2020-12.json"},
+    {"http://json-schema.org/draft-07/schema", NULL, "draft-07.json"},
 };
 
 static struct json_doc *
@@ -90,7 +96,8 @@ schema__registry_find(const struct schema_registry *r, struct str uri, struct st
 	if (entry)
 		return json_doc_ref(entry->doc);
 	for (size_t i = 0; i < ARRAY_LEN(metas); i++)
-		if (str_starts(uri, str_of(metas[i].begin))) {
+		if (str_is(uri, metas[i].uri) ||
+		    (metas[i].parts && str_starts(uri, str_of(metas[i].parts)))) {
 			*ret_uri = str_of(metas[i].uri);
 			return meta_parse(metas[i].file);
 		}

@@ -13,8 +13,8 @@
 #define UNKNOWN_SHOWN 5
 
 /*
- * %v the value, %k what the keyword said, %n the operation's number, %s "s" unless the keyword
- * said 1, %a %b the bounds of an operation.
+ * %v the value, %k what the keyword said, %l the list it said, %n what the operation counted, %s
+ * "s" unless the keyword said 1, %a the bounds of an operation, %b the number of its rules.
  */
 static const struct {
 	const char *ours, *dispatcher;
@@ -34,13 +34,13 @@ static const struct {
     [OP_MAX_ITEMS] = {"must have at most %k item%s, got %n", "%v is too long"},
     [OP_UNIQUE_ITEMS] = {"is the same as an item before it, got %v",
 			 "%v is not unique among its items"},
-    [OP_CONTAINS] = {"must have %a items of the wanted kind, got %n",
+    [OP_CONTAINS] = {"must have %a of the wanted kind, got %n",
 		     "%v does not contain items matching the given schema"},
     [OP_MIN_PROPERTIES] = {"must have at least %k member%s, got %n",
 			   "%v does not have enough properties"},
     [OP_MAX_PROPERTIES] = {"must have at most %k member%s, got %n", "%v has too many properties"},
     [OP_ENUM] = {"must be one of %l, got %v", "%v is not one of %k"},
-    [OP_CONST] = {"must be %k, got %v", "%k was expected"},
+    [OP_CONST] = {"must be %w, got %v", "%k was expected"},
     [OP_ANY_OF] = {"fits none of the %b alternatives, got %v",
 		   "%v is not valid under any of the given schemas"},
     [OP_ONE_OF] = {"must fit exactly one of the %b alternatives, fits %n",
@@ -72,15 +72,35 @@ begin(struct report *r, const struct json *v, struct str missing, enum keyword_i
 	if (missing.ptr)
 		schema__where_name(&r->text, missing, form);
 	error->path_len = r->text.len - error->from;
+	if (v == r->key && is_ours(r))
+		buf_addz(&r->text, "the name ");
 	return &r->text;
 }
 
+/* Is there anything to write? Otherwise the error is only counted, or there are enough. */
+static bool
+wanted(struct report *r, const struct json *v, enum keyword_id keyword)
+{
+	if (report_full(r))
+		return false;
+	if (r->counting)
+		r->errors[r->count++] = (struct error){.at = v, .keyword = keyword};
+	return !r->counting;
+}
+
+/* One that there is no room for is left out. */
 static void
 finish(struct report *r)
 {
-	struct error *error = &r->errors[r->count++];
+	struct error *error = &r->errors[r->count];
 
+	if (buf_failed(&r->text)) {
+		r->text.len = error->from;
+		r->text.failed = false;
+		return;
+	}
 	error->len = r->text.len - error->from - error->path_len;
+	r->count++;
 }
 
 /* ---- sentences ---- */
@@ -103,6 +123,8 @@ add_list(struct buf *out, const struct json *list)
 {
 	size_t from = out->len, left = json_len(list);
 
+	if (left == 0)
+		buf_addz(out, "no values");
 	for (struct json_iter it = json_iter(list); json_next(&it); left--) {
 		if (out->len > from)
 			buf_addz(out, ", ");
@@ -117,12 +139,16 @@ add_list(struct buf *out, const struct json *list)
 static void
 add_bounds(struct buf *out, const struct op *op)
 {
-	if (op->c == UINT32_MAX)
-		buf_addf(out, "at least %u", op->b);
-	else if (op->b <= 1)
-		buf_addf(out, "%sat most %u", op->b ? "at least 1 and " : "", op->c);
+	bool open = op->c == UINT32_MAX;
+	uint32_t last = open ? op->b : op->c;
+
+	if (op->b == op->c || open)
+		buf_addf(out, "%s %u", open ? "at least" : "exactly", op->b);
+	else if (op->b == 0)
+		buf_addf(out, "at most %u", op->c);
 	else
 		buf_addf(out, "%u to %u", op->b, op->c);
+	buf_addz(out, last == 1 ? " item" : " items");
 }
 
 static void
@@ -138,6 +164,7 @@ add_sentence(struct buf *out, const char *sentence, const struct op *op, const s
 		case 'v': add_value(out, v, ours); break;
 		case 'k': add_value(out, op->said, ours); break;
 		case 'l': add_list(out, op->said); break;
+		case 'w': schema__show(out, op->said, MANNER_JSON); break;
 		case 'n': buf_add_u64(out, number); break;
 		case 's': buf_addz(out, op->limit == 1 ? "" : "s"); break;
 		case 'a': add_bounds(out, op); break;
@@ -168,7 +195,7 @@ add_meant_choice(struct buf *out, const struct json *list, const struct json *v)
 void
 schema__tell(struct report *r, const struct op *op, const struct json *v, size_t number)
 {
-	if (report_full(r))
+	if (!wanted(r, v, op->keyword))
 		return;
 	bool ours = is_ours(r);
 	struct buf *out = begin(r, v, (struct str){NULL, 0}, op->keyword);
@@ -182,7 +209,7 @@ schema__tell(struct report *r, const struct op *op, const struct json *v, size_t
 void
 schema__tell_plain(struct report *r, const struct json *v, const char *sentence)
 {
-	if (report_full(r))
+	if (!wanted(r, v, K_SCHEMA))
 		return;
 	buf_addz(begin(r, v, (struct str){NULL, 0}, K_SCHEMA), sentence);
 	finish(r);
@@ -220,11 +247,12 @@ add_types(struct buf *out, const struct json *type, bool ours)
 void
 schema__tell_type(struct report *r, const struct rule *rule, const struct json *v)
 {
+	enum keyword_id keyword = rule->at ? K_TYPE : K_NOT;
 	bool ours = is_ours(r);
 
-	if (report_full(r))
+	if (!wanted(r, v, keyword))
 		return;
-	struct buf *out = begin(r, v, (struct str){NULL, 0}, rule->at ? K_TYPE : K_NOT);
+	struct buf *out = begin(r, v, (struct str){NULL, 0}, keyword);
 	if (!ours && rule->at) {
 		schema__show(out, v, MANNER_PYTHON);
 		buf_addz(out, " is not of type ");
@@ -243,19 +271,48 @@ schema__tell_type(struct report *r, const struct rule *rule, const struct json *
 	finish(r);
 }
 
+void
+schema__tell_types(struct report *r, const struct op *op, const struct json *v, unsigned types)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = {
+	    {TYPE_BIT(JSON_STRING), "a string"},  {TYPE_BIT(JSON_NUMBER), "a number"},
+	    {TYPE_INTEGER, "an integer"},         {TYPE_BIT(JSON_BOOL), "a boolean"},
+	    {TYPE_BIT(JSON_OBJECT), "an object"}, {TYPE_BIT(JSON_ARRAY), "an array"},
+	    {TYPE_BIT(JSON_NULL), "null"},
+	};
+
+	if (!wanted(r, v, op->keyword))
+		return;
+	struct buf *out = begin(r, v, (struct str){NULL, 0}, op->keyword);
+	buf_addz(out, "must be ");
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (!(types & names[i].bit))
+			continue;
+		types &= ~names[i].bit;
+		buf_addz(out, names[i].name);
+		if (types)
+			buf_addz(out, types & (types - 1) ? ", " : " or ");
+	}
+	buf_addz(out, ", got ");
+	add_value(out, v, true);
+	finish(r);
+}
+
 /* ---- members ---- */
 
 void
-schema__tell_missing(struct report *r, const struct json *object, struct str name,
-		     struct str because)
+schema__tell_missing(struct report *r, enum keyword_id keyword, const struct json *object,
+		     struct str name, struct str because)
 {
 	bool ours = is_ours(r);
-	enum keyword_id k = because.ptr ? K_DEPENDENT_REQUIRED : K_REQUIRED;
 	enum manner manner = ours ? MANNER_JSON : MANNER_PYTHON;
 
-	if (report_full(r))
+	if (!wanted(r, object, keyword))
 		return;
-	struct buf *out = begin(r, object, ours ? name : (struct str){NULL, 0}, k);
+	struct buf *out = begin(r, object, ours ? name : (struct str){NULL, 0}, keyword);
 	if (!ours)
 		schema__show_str(out, name, manner);
 	buf_addz(out, ours          ? "is required"
@@ -270,13 +327,13 @@ schema__tell_missing(struct report *r, const struct json *object, struct str nam
 
 /* The declared member that name was probably meant to be; {NULL,0} for none. */
 static struct str
-meant_member(const struct schema *s, const struct members *m, struct str name)
+meant_member(struct report *r, const struct members *m, struct str name)
 {
 	struct str found = {NULL, 0};
 	unsigned best = NEAR_NONE;
 
-	for (uint32_t i = 0; m && i < m->names.len; i++) {
-		const struct name *n = &s->names.row[m->names.at + i];
+	for (uint32_t i = 0; m && i < m->names.len && r->near_left > 0; i++, r->near_left--) {
+		const struct name *n = &r->schema->names.row[m->names.at + i];
 		if (n->rule != RULE_NONE && near_better(name, n->text, &best))
 			found = n->text;
 	}
@@ -346,13 +403,13 @@ void
 schema__tell_unknown(struct report *r, const struct op *op, const struct json *object,
 		     const struct json *key, const struct members *meant)
 {
-	if (report_full(r))
+	if (!wanted(r, peek_value(key), op->keyword))
 		return;
 	if (!is_ours(r)) {
 		tell_unknown_all(r, op, object, meant);
 		return;
 	}
-	struct str found = meant_member(r->schema, meant, peek_str(key));
+	struct str found = meant_member(r, meant, peek_str(key));
 	struct buf *out = begin(r, peek_value(key), (struct str){NULL, 0}, op->keyword);
 	buf_addz(out, "unknown property");
 	if (found.ptr) {

@@ -65,6 +65,19 @@ spend(struct run *r, const struct json *v, size_t work)
 	return r->work >= 0 || end(r, v, "is too much work to check");
 }
 
+/* What it costs to go through a value once: all inside, and its texts by their length. */
+static size_t
+weight(const struct json *v)
+{
+	size_t n = peek_size(v), sum = n;
+
+	if (peek_type(v) < JSON_ARRAY)
+		return 1 + peek_len(v) / 16;
+	for (const struct json *at = v; n-- > 0; at = peek_value(at)) /* one behind the other */
+		sum += peek_type(at) < JSON_ARRAY ? peek_len(at) / 16 : 0;
+	return sum;
+}
+
 /* Go on after this? Only to tell more. */
 static inline bool
 telling(const struct run *r)
@@ -75,11 +88,11 @@ telling(const struct run *r)
 /* ---- rules ---- */
 
 static bool
-is_integer(const struct json *v)
+is_integer(struct run *r, const struct json *v)
 {
 	int64_t n;
 
-	return peek_int(v, &n) || json_is_integer(v);
+	return peek_int(v, &n) || (spend(r, v, weight(v)) && json_is_integer(v));
 }
 
 static inline bool
@@ -91,7 +104,7 @@ apply(struct run *r, uint32_t number, const struct json *v, struct marks *marks)
 	if (!spend(r, v, 1))
 		return false;
 	bool typed = (rule->types & TYPE_BIT(t)) ||
-		     (t == JSON_NUMBER && (rule->types & TYPE_INTEGER) && is_integer(v));
+		     (t == JSON_NUMBER && (rule->types & TYPE_INTEGER) && is_integer(r, v));
 	if (!typed) {
 		if (r->report)
 			schema__tell_type(r->report, rule, v);
@@ -187,13 +200,13 @@ branch(struct run *r, uint32_t rule, const struct json *v, struct marks *marks)
 
 /* The order of a number and the operation's. */
 static inline int
-compare(const struct op *op, const struct json *v)
+compare(struct run *r, const struct op *op, const struct json *v)
 {
 	int64_t n;
 
 	if (op->whole && peek_int(v, &n))
 		return (n > op->limit) - (n < op->limit);
-	return json_number_cmp(v, op->said);
+	return spend(r, v, weight(v) + weight(op->said)) ? json_number_cmp(v, op->said) : 0;
 }
 
 static size_t
@@ -262,7 +275,7 @@ unique_sorted(struct run *r, const struct op *op, const struct json *v, struct h
 	qsort(row, n, sizeof(*row), by_hash);
 	for (i = 1; i < n; i++)
 		for (size_t k = i; k-- > 0 && row[k].hash == row[i].hash;) {
-			if (!spend(r, v, peek_size(row[i].v)))
+			if (!spend(r, v, weight(row[i].v)))
 				return false;
 			if (json_equal(row[k].v, row[i].v))
 				return fail(r, op, row[i].v, 0);
@@ -278,7 +291,7 @@ run_unique(struct run *r, const struct op *op, const struct json *v)
 
 	if (n < 2)
 		return true;
-	if (!spend(r, v, 4 * peek_size(v)))
+	if (!spend(r, v, (n <= UNIQUE_FEW ? n : 4) * weight(v)))
 		return false;
 	if (n <= UNIQUE_FEW) {
 		const struct json *a = peek_next(peek_first(v));
@@ -402,10 +415,22 @@ required_missing(struct run *r, const struct members *m, const struct json *v, c
 		missing = true;
 		if (!telling(r))
 			break;
-		schema__tell_missing(r->report, v, r->s->names.row[m->names.at + i].text,
-				     (struct str){NULL, 0});
+		schema__tell_missing(r->report, K_REQUIRED, v,
+				     r->s->names.row[m->names.at + i].text, (struct str){NULL, 0});
 	}
 	return missing;
+}
+
+/* Errors are then about the name. */
+static bool
+key_fits(struct run *r, uint32_t rule, const struct json *key)
+{
+	if (r->report)
+		r->report->key = key;
+	bool fits = apply(r, rule, key, NULL);
+	if (r->report)
+		r->report->key = NULL;
+	return fits;
 }
 
 static NOINLINE bool
@@ -429,9 +454,9 @@ run_members(struct run *r, const struct op *op, const struct json *v, struct mar
 		}
 		if (declared)
 			mark(marks, i);
-		if (m->key != RULE_NONE && !apply(r, m->key, key, NULL))
+		if (m->key != RULE_NONE && !key_fits(r, m->key, key))
 			fits = false;
-		if (!spend(r, v, 1) || (!fits && !telling(r)))
+		if (!spend(r, v, weight(key)) || (!fits && !telling(r)))
 			return false;
 	}
 	if (m->required > 0 && required_missing(r, m, v, seen))
@@ -456,7 +481,8 @@ run_dependency(struct run *r, const struct op *op, const struct json *v, struct 
 		fits = false;
 		if (!telling(r))
 			break;
-		schema__tell_missing(r->report, v, json_str(it.value), peek_str(op->key));
+		schema__tell_missing(r->report, op->keyword, v, json_str(it.value),
+				     peek_str(op->key));
 	}
 	return fits;
 }
@@ -491,22 +517,24 @@ run_enum(struct run *r, const struct op *op, const struct json *v)
 	const struct json *const *other = r->s->values.row + c->other_at;
 
 	if (peek_type(v) == JSON_STRING)
-		return schema__set_find(r->s, &c->texts, peek_str(v)) >= 0 || fail(r, op, v, 0);
-	if (!spend(r, v, c->other_len))
-		return false;
-	for (uint32_t i = 0; i < c->other_len; i++)
-		if (peek_type(v) == peek_type(other[i]) && json_equal(v, other[i]))
+		return (spend(r, v, weight(v)) &&
+			schema__set_find(r->s, &c->texts, peek_str(v)) >= 0) ||
+		       fail(r, op, v, 0);
+	for (uint32_t i = 0; i < c->other_len; i++) {
+		if (!spend(r, v, 1))
+			return false;
+		if (peek_type(v) == peek_type(other[i]) && peek_len(v) == peek_len(other[i]) &&
+		    spend(r, v, weight(other[i])) && json_equal(v, other[i]))
 			return true;
+	}
 	return fail(r, op, v, 0);
 }
 
 static bool
 run_const(struct run *r, const struct op *op, const struct json *v)
 {
-	bool equal = peek_type(v) != peek_type(op->said) ? false
-		     : peek_type(v) == JSON_STRING
-			 ? str_eq(peek_str(v), peek_str(op->said))
-			 : spend(r, v, peek_size(op->said)) && json_equal(v, op->said);
+	bool equal = peek_type(v) == peek_type(op->said) && spend(r, v, weight(op->said)) &&
+		     json_equal(v, op->said);
 
 	return equal || fail(r, op, v, 0);
 }
@@ -526,37 +554,61 @@ run_all_of(struct run *r, const struct op *op, const struct json *v, struct mark
 	return fits;
 }
 
+#define FAR_TYPE 10000 /* of another type at all */
+#define FAR_APART 100  /* a constant tells it apart */
+
+/* How far the value is from one of the alternatives. */
+static size_t
+distance(struct run *r, uint32_t rule, const struct json *v)
+{
+	struct report *report = r->report;
+	size_t count = report->count, far = 0;
+	bool counting = report->counting;
+
+	report->counting = true;
+	apply(r, rule, v, NULL);
+	report->counting = counting;
+	for (size_t i = count; i < report->count; i++) {
+		const struct error *error = &report->errors[i];
+		bool apart = error->keyword == K_CONST || error->keyword == K_ENUM;
+		bool type = error->at == v && error->keyword == K_TYPE;
+		far += type ? FAR_TYPE : apart ? FAR_APART : 1;
+	}
+	report->count = count;
+	return far;
+}
+
 /*
  * None of the alternatives fits: tell what is wrong with the one that was probably meant. That
  * is the one of the right type, with the right constants, and else with the fewest errors.
  */
-static void
-tell_nearest(struct run *r, const struct op *op, const struct json *v)
+static bool
+fail_nearest(struct run *r, const struct op *op, const struct json *v)
 {
-	struct report *report = r->report;
-	size_t count = report->count, len = report->text.len, best = SIZE_MAX;
+	const uint32_t *rules = r->s->lists.row + op->a;
+	size_t best = SIZE_MAX;
 	uint32_t nearest = 0;
+	unsigned types = 0;
 
-	if (report->form == SCHEMA_DISPATCHER)
-		return;
+	if (!telling(r) || r->report->form == SCHEMA_DISPATCHER || r->report->counting)
+		return fail(r, op, v, 0);
 	for (uint32_t i = 0; i < op->b && !r->ended; i++) {
-		size_t far = 0;
-		apply(r, r->s->lists.row[op->a + i], v, NULL);
-		for (size_t k = count; k < report->count; k++) {
-			const struct error *error = &report->errors[k];
-			bool apart = error->keyword == K_CONST || error->keyword == K_ENUM;
-			far += error->at == v && error->keyword == K_TYPE ? 10000 : apart ? 100 : 1;
-		}
-		report->count = count;
-		report->text.len = len;
+		size_t far = distance(r, rules[i], v);
+		types |= r->s->rules.row[rules[i]].types;
 		if (far < best) {
 			best = far;
-			nearest = i;
+			nearest = rules[i];
 		}
 	}
-	/* Of nothing but a wrong type there is no more to say. */
-	if (best < 10000 && !r->ended)
-		apply(r, r->s->lists.row[op->a + nearest], v, NULL);
+	/* Of nothing but wrong types there is no more to say than the right ones. */
+	if (best >= FAR_TYPE && types && telling(r)) {
+		schema__tell_types(r->report, op, v, types);
+		return false;
+	}
+	fail(r, op, v, 0);
+	if (telling(r))
+		apply(r, nearest, v, NULL);
+	return false;
 }
 
 static bool
@@ -568,10 +620,7 @@ run_any_of(struct run *r, const struct op *op, const struct json *v, struct mark
 		fits |= branch(r, r->s->lists.row[op->a + i], v, marks);
 	if (fits || r->ended)
 		return !r->ended;
-	fail(r, op, v, 0);
-	if (telling(r))
-		tell_nearest(r, op, v);
-	return false;
+	return fail_nearest(r, op, v);
 }
 
 static bool
@@ -583,10 +632,7 @@ run_one_of(struct run *r, const struct op *op, const struct json *v, struct mark
 		fit += branch(r, r->s->lists.row[op->a + i], v, marks);
 	if (fit == 1 || r->ended)
 		return !r->ended;
-	fail(r, op, v, fit);
-	if (fit == 0 && telling(r))
-		tell_nearest(r, op, v);
-	return false;
+	return fit == 0 ? fail_nearest(r, op, v) : fail(r, op, v, fit);
 }
 
 static bool
@@ -626,11 +672,13 @@ run_op(struct run *r, const struct op *op, const struct json *v, struct marks *m
 {
 	switch ((enum op_code)op->code) {
 	case OP_DONE: break;
-	case OP_MINIMUM: return compare(op, v) >= 0 || fail(r, op, v, 0);
-	case OP_MAXIMUM: return compare(op, v) <= 0 || fail(r, op, v, 0);
-	case OP_EXCLUSIVE_MINIMUM: return compare(op, v) > 0 || fail(r, op, v, 0);
-	case OP_EXCLUSIVE_MAXIMUM: return compare(op, v) < 0 || fail(r, op, v, 0);
-	case OP_MULTIPLE_OF: return json_is_multiple(v, op->said) || fail(r, op, v, 0);
+	case OP_MINIMUM: return compare(r, op, v) >= 0 || fail(r, op, v, 0);
+	case OP_MAXIMUM: return compare(r, op, v) <= 0 || fail(r, op, v, 0);
+	case OP_EXCLUSIVE_MINIMUM: return compare(r, op, v) > 0 || fail(r, op, v, 0);
+	case OP_EXCLUSIVE_MAXIMUM: return compare(r, op, v) < 0 || fail(r, op, v, 0);
+	case OP_MULTIPLE_OF:
+		return spend(r, v, weight(v) + weight(op->said)) &&
+		       (json_is_multiple(v, op->said) || fail(r, op, v, 0));
 	case OP_MIN_LENGTH:
 	case OP_MAX_LENGTH: return run_length(r, op, v);
 	case OP_PATTERN: return matches(r, op->a, v, v) || (!r->ended && fail(r, op, v, 0));
@@ -757,11 +805,15 @@ schema_validate(const struct schema *s, const struct json *value, enum schema_fo
 
 	if (run(&r, s, value, NULL))
 		return 0;
+	/* Not the errors, for the same reason. */
 	report.form = form;
 	report.schema = s;
 	report.root = value;
 	report.text = BUF_INIT(LIMIT_SCHEMA_TEXT);
 	report.count = 0;
+	report.counting = false;
+	report.key = NULL;
+	report.near_left = LIMIT_SCHEMA_NEAR;
 	if (!r.ended) /* what was too much work once need not be tried twice */
 		run(&r, s, value, &report);
 	if (r.ended)

@@ -2,8 +2,9 @@
  * schema.h - JSON Schema compiled once, run at every call.
  *
  * Draft 2020-12 and Draft-07, whole. A schema becomes a flat program (program.h); running it on
- * a value that fits allocates nothing. Nothing is ever fetched: what a schema may refer to
- * stands in itself, in a registry the caller filled, or is a meta-schema of one of the drafts.
+ * a value that fits allocates nothing, very large values aside. Nothing is ever fetched: what a
+ * schema may refer to stands in itself, in a registry the caller filled, or is a meta-schema of one
+ * of the drafts.
  *
  * This folder needs only src/base, src/json and PCRE2.
  */

@@ -1,4 +1,4 @@
-/* set.c - names found by a hash that, for the names of one set, has no collisions. */
+/* set.c - names found by a hash that, for the names of a small set, has no collisions. */
 
 #include <stdlib.h>
 
@@ -41,8 +41,9 @@ schema__set_build(struct schema *s, struct set *set)
 	s->slots.len += size;
 	/* Large sets rarely have a perfect seed, and do not need one. */
 	size_t least = SIZE_MAX;
-	uint32_t best = 0, seeds = set->len <= 64 ? SEEDS : 1;
-	for (set->seed = 0; set->seed < seeds && least > 0; set->seed++) {
+	uint32_t first = (uint32_t)str_hash_keyed(S("")), best = first; /* nobody can know it */
+	for (uint32_t i = 0; i < (set->len <= 64 ? SEEDS : 1) && least > 0; i++) {
+		set->seed = first + i;
 		size_t late = place_all(s, set, slots);
 		if (late < least) {
 			least = late;

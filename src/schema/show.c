@@ -9,7 +9,9 @@
 static bool
 is_control(uint32_t c)
 {
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+	/* Also what turns the direction of writing: it can make one text look like another. */
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0xfeff;
 }
 
 /* ---- places ---- */

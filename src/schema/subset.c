@@ -60,7 +60,7 @@ check_schema(struct subset_check *c, const struct json *schema, unsigned depth)
 			 depth > LIMIT_SCHEMA_DEPTH ? "nested too deep" : "must be an object");
 		return;
 	}
-	for (struct json_iter it = json_iter(schema); json_next(&it);) {
+	for (struct json_iter it = json_iter(schema); json_next(&it) && !buf_failed(c->problems);) {
 		const struct keyword *k = keyword_find(it.key, DRAFT_2020);
 		if (k && k->subset == SUBSET_PORTABLE) {
 			check_value(c, k, it.value, depth);

@@ -1,6 +1,6 @@
 /* uri.c - URI references taken apart, resolved (RFC 3986 section 5) and decoded. */
 
-#include "schema/parts.h"
+#include "schema/format.h"
 
 static const struct str absent = {NULL, 0};
 
@@ -196,15 +196,6 @@ schema__uri_fragment(struct str uri)
 	return hash < 0 ? absent : str_from(uri, (size_t)hash + 1);
 }
 
-static int
-hex_digit(char c)
-{
-	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-	const char *at = c ? strchr(digits, c) : NULL;
-
-	return at ? (int)((at - digits) % 16) : -1;
-}
-
 bool
 schema__uri_decode(struct buf *out, struct str text)
 {
@@ -215,8 +206,8 @@ schema__uri_decode(struct buf *out, struct str text)
 			buf_addc(out, text.ptr[i]);
 			continue;
 		}
-		int high = i + 2 < text.len ? hex_digit(text.ptr[i + 1]) : -1;
-		int low = i + 2 < text.len ? hex_digit(text.ptr[i + 2]) : -1;
+		int high = i + 2 < text.len ? format_hex(text.ptr[i + 1]) : -1;
+		int low = i + 2 < text.len ? format_hex(text.ptr[i + 2]) : -1;
 		if (high < 0 || low < 0)
 			return false;
 		buf_addc(out, (char)(high * 16 + low));

@@ -59,7 +59,14 @@ says_what_to_do_about_it(void **state)
 	    {"{\"maxItems\":1}", "[1,2]", "(root): must have at most 1 item, got 2"},
 	    {"{\"uniqueItems\":true}", "[1,2,1.0]", "/2: is the same as an item before it, got 1"},
 	    {"{\"contains\":{\"type\":\"null\"}}", "[1]",
-	     "(root): must have at least 1 items of the wanted kind, got 0"},
+	     "(root): must have at least 1 item of the wanted kind, got 0"},
+	    {"{\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxContains\":2}", "[null]",
+	     "(root): must have exactly 2 items of the wanted kind, got 1"},
+	    {"{\"const\":{\"a\":[1]}}", "{}", "(root): must be {\"a\": [1]}, got an object"},
+	    {"{\"enum\":[]}", "1", "(root): must be one of no values, got 1"},
+	    {"{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
+	     "\"dependencies\":{\"a\":[\"b\"]}}",
+	     "{\"a\":1}", "/b: is required when there is \"a\""},
 	    {"{\"minProperties\":1}", "{}", "(root): must have at least 1 member, got 0"},
 	    {"{\"required\":[\"a\",\"b/c\",\"a\"]}", "{}", "/a: is required\n/b~1c: is required"},
 	    {"{\"properties\":{\"o\":{\"required\":[\"x\"]}}}", "{\"o\":{}}", "/o/x: is required"},
@@ -70,7 +77,7 @@ says_what_to_do_about_it(void **state)
 	    {"{\"properties\":{\"path\":{}},\"unevaluatedProperties\":false}", "{\"x\":1}",
 	     "/x: unknown property"},
 	    {"{\"propertyNames\":{\"maxLength\":2}}", "{\"abc\":1}",
-	     "/abc: must have at most 2 characters, got 3"},
+	     "/abc: the name must have at most 2 characters, got 3"},
 	    {"{\"properties\":{\"a\":false}}", "{\"a\":1}", "/a: is not allowed"},
 	    {"{\"not\":{\"type\":\"string\"}}", "\"x\"",
 	     "(root): must not be what the schema excludes, got \"x\""},
@@ -109,7 +116,9 @@ tells_of_the_alternative_that_was_meant(void **state)
 	check(s, S("\"x\""), "");
 	schema_free(s);
 	check_one("{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}", "1",
-		  "(root): fits none of the 2 alternatives, got 1");
+		  "(root): must be a string or null, got 1");
+	check_one("{\"oneOf\":[{\"type\":\"string\"},{\"type\":[\"integer\",\"array\"]}]}", "true",
+		  "(root): must be a string, an integer or an array, got true");
 }
 
 static void
@@ -161,6 +170,29 @@ gives_errors_as_json(void **state)
 	schema_free(s);
 }
 
+/* An error whose path alone is longer than all of them may be is left out, not cut. */
+static void
+leaves_out_what_there_is_no_room_for(void **state)
+{
+	struct schema *s = compiled("{\"additionalProperties\":{\"type\":\"null\"}}");
+	struct buf value = BUF_INIT(MIB), errors = BUF_INIT(MIB);
+
+	(void)state;
+	buf_addz(&value, "{\"");
+	for (size_t i = 0; i < LIMIT_SCHEMA_TEXT; i++)
+		buf_addc(&value, 'k');
+	buf_addz(&value, "\":1,\"b\":2}");
+	struct json_doc *doc = parsed(buf_str(&value));
+	assert_int_equal(schema_validate(s, json_root(doc), SCHEMA_JSON, &errors), E_VALIDATION);
+	assert_string_equal(
+	    buf_z(&errors),
+	    "[{\"path\":\"/b\",\"keyword\":\"type\",\"message\":\"must be null, got 2\"}]");
+	json_doc_unref(doc);
+	schema_free(s);
+	buf_done(&value);
+	buf_done(&errors);
+}
+
 static void
 refuses_schemas_that_are_wrong(void **state)
 {
@@ -190,6 +222,12 @@ refuses_schemas_that_are_wrong(void **state)
 	    {"{\"$ref\":\"#/$defs/a\"}", "/$ref: refers to #/$defs/a, where there is nothing"},
 	    {"{\"$schema\":\"http://x/meta\"}",
 	     "/$schema: names http://x/meta, a dialect that is not known here"},
+	    {"{\"$schema\":\"http://json-schema.org/draft-07/schemaX\"}",
+	     "/$schema: names http://json-schema.org/draft-07/schemaX, a dialect that is not "},
+	    {"{\"$schema\":\"https://json-schema.org/draft/2019-09/schema\","
+	     "\"additionalProperties\":{\"$recursiveRef\":\"#\"}}",
+	     "/additionalProperties/$recursiveRef: is of Draft 2019-09, and is not known here"},
+	    {"{\"$ref\":\"a\\u001b[2Jb\"}", "/$ref: refers to a?[2Jb, which is not known here"},
 	    {"[]", "(root): must be a schema: an object or a boolean"},
 	};
 
@@ -240,17 +278,59 @@ finds_its_way_among_many_properties(void **state)
 	buf_done(&value);
 }
 
+static void
+a_name_written_twice_counts_once(void **state)
+{
+	struct buf names = BUF_INIT(64 * KIB), schema = BUF_INIT(64 * KIB);
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		buf_addf(&names, "%s\"n%d\",\"n%d\"", i ? "," : "", i, i);
+	buf_addf(&schema, "{\"enum\":[%s],\"required\":[%s]}", buf_z(&names), buf_z(&names));
+	struct schema *s = compiled(buf_z(&schema));
+	check(s, S("\"n199\""), "");
+	schema_free(s);
+	buf_done(&names);
+	buf_done(&schema);
+}
+
 /* ---- bounds ---- */
+
+/* Something far behind in a long text is found, or known not to be there. */
+static void
+long_texts_are_searched_to_their_end(void **state)
+{
+	struct schema *last = compiled("{\"pattern\":\"\\\\n$\"}");
+	struct schema *none = compiled("{\"not\":{\"pattern\":\"<script\"}}");
+	struct schema *wide = compiled("{\"pattern\":\"[x-z]\"}");
+	struct buf value = BUF_INIT(2 * MIB);
+
+	(void)state;
+	buf_addc(&value, '"');
+	for (size_t i = 0; i < 300000; i++)
+		buf_addz(&value, "\xc3\xa9");
+	size_t len = value.len;
+	buf_addz(&value, "\\n\"");
+	check(last, buf_str(&value), "");
+	check(none, buf_str(&value), "");
+	value.len = len;
+	buf_addz(&value, "y\"");
+	check(wide, buf_str(&value), "");
+	schema_free(last);
+	schema_free(none);
+	schema_free(wide);
+	buf_done(&value);
+}
 
 static void
 a_pattern_that_takes_too_long_is_not_matched(void **state)
 {
 	struct schema *evil = compiled("{\"pattern\":\"^(([a-z])+.)+[A-Z]([a-z])+$\"}");
-	struct schema *loose = compiled("{\"pattern\":\"x*y\"}");
+	struct schema *loose = compiled("{\"pattern\":\"[a-z](?=[a-z]*1)\"}");
 	struct schema *bound = compiled("{\"pattern\":\"^x\"}");
 	struct schema *near = compiled("{\"pattern\":\"\\\\S\"}");
 	struct schema *groups = compiled("{\"pattern\":\"^(?:[w-z]{4})*$\"}");
-	struct schema *not = compiled("{\"not\":{\"pattern\":\"x*y\"}}");
+	struct schema *not = compiled("{\"not\":{\"pattern\":\"[a-z](?=[a-z]*1)\"}}");
 	struct buf value = BUF_INIT(MIB);
 
 	(void)state;
@@ -422,7 +502,8 @@ refers_to_documents_of_the_registry_alone(void **state)
 	assert_int_equal(schema_compile(doc, json_root(doc), &options, &s, &e), E_VALIDATION);
 	assert_string_equal(
 	    e.text, "/$defs/n/$ref: refers to http://x/other.json, which is not known here");
-	assert_int_equal(schema_registry_add(registry, S("http://x/other.json"), other, &e), 0);
+	assert_int_equal(schema_registry_add(registry, S("HTTP://X/y/../other.json"), other, &e),
+			 0);
 	assert_int_equal(schema_compile(doc, json_root(doc), &options, &s, &e), 0);
 	json_doc_unref(lib);
 	json_doc_unref(other);
@@ -483,8 +564,11 @@ main(void)
 	    cmocka_unit_test(tells_of_the_alternative_that_was_meant),
 	    cmocka_unit_test(tells_all_errors_in_document_order_each_once),
 	    cmocka_unit_test(gives_errors_as_json),
+	    cmocka_unit_test(leaves_out_what_there_is_no_room_for),
 	    cmocka_unit_test(refuses_schemas_that_are_wrong),
 	    cmocka_unit_test(finds_its_way_among_many_properties),
+	    cmocka_unit_test(a_name_written_twice_counts_once),
+	    cmocka_unit_test(long_texts_are_searched_to_their_end),
 	    cmocka_unit_test(a_pattern_that_takes_too_long_is_not_matched),
 	    cmocka_unit_test(a_schema_without_end_ends),
 	    cmocka_unit_test(many_items_are_told_apart),
