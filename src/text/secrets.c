@@ -1,0 +1,618 @@
+/*
+ * secrets.c - scanners that look at one place of the text each, and answer yes, no, or "more".
+ *
+ * "More" is only said while the answer depends on bytes that are not there yet. So the answer never
+ * depends on where the stream was cut, and since every scanner looks a bounded way ahead, neither
+ * time nor memory depends on what the text is.
+ */
+
+#include "text/secrets.h"
+
+#define LOOK_BACK 96    /* bytes before a place that scanners may see */
+#define NAME_MAX 64     /* of them, a name that a value is given to */
+#define FIRST_PART 1024 /* of a token in parts */
+#define VALUE_SEEN 256  /* of a value; what follows belongs to it, too */
+#define VALUE_LEAST 8
+#define USER_MAX 512 /* user and password in a URL */
+#define TITLE_MAX 64 /* between the dashes of a private key */
+#define KEY_MAX 65536
+
+_Static_assert(SECRETS_WINDOW > 2 * (LOOK_BACK + FIRST_PART + VALUE_SEEN + USER_MAX),
+	       "what waits for more leaves no room for it");
+
+static const char *const kind_names[] = {
+    [SECRET_AWS_KEY] = "aws_key",         [SECRET_GITHUB] = "github_token",
+    [SECRET_GITLAB] = "gitlab_token",     [SECRET_MODEL_KEY] = "model_key",
+    [SECRET_SLACK] = "slack_token",       [SECRET_GOOGLE] = "google_key",
+    [SECRET_STRIPE] = "stripe_key",       [SECRET_PACKAGES] = "package_token",
+    [SECRET_SERVICE] = "service_token",   [SECRET_JWT] = "jwt",
+    [SECRET_PRIVATE_KEY] = "private_key", [SECRET_URL_PASSWORD] = "url_password",
+    [SECRET_BEARER] = "bearer_token",     [SECRET_ASSIGNED] = "assigned_value",
+};
+
+const char *
+secret_kind_name(enum secret_kind k)
+{
+	return kind_names[k];
+}
+
+/* ---- characters ---- */
+
+enum {
+	UPPER = 1 << 0,
+	LOWER = 1 << 1,
+	DIGIT = 1 << 2,
+	UNDER = 1 << 3,
+	DASH = 1 << 4,
+	DOT = 1 << 5,
+	BLANK = 1 << 6,     /* space and tab */
+	BARE = 1 << 7,      /* in a value without quotes */
+	QUOTED = 1 << 8,    /* in one with */
+	TELLING = 1 << 9,   /* what a password has and a plain word has not */
+	LOGIN = 1 << 10,    /* in the user and password of a URL */
+	KEY_BODY = 1 << 11, /* of a private key */
+	BASE64 = 1 << 12,   /* what tokens in headers are made of, beside letters and digits */
+	ALNUM = UPPER | LOWER | DIGIT,
+	WORD = ALNUM | UNDER,
+	SLUG = WORD | DASH,
+	HEADER = SLUG | DOT | BASE64,
+};
+
+#define IN_ALL (BARE | QUOTED | LOGIN)
+static const uint16_t classes[256] = {
+    ['A' ... 'Z'] = UPPER | IN_ALL | KEY_BODY,
+    ['a' ... 'z'] = LOWER | IN_ALL | KEY_BODY,
+    ['0' ... '9'] = DIGIT | IN_ALL | TELLING | KEY_BODY,
+    ['_'] = UNDER | IN_ALL,
+    ['-'] = DASH | IN_ALL | KEY_BODY,
+    ['.'] = DOT | IN_ALL | KEY_BODY,
+    ['+'] = IN_ALL | TELLING | KEY_BODY | BASE64,
+    ['='] = IN_ALL | TELLING | KEY_BODY | BASE64,
+    ['~'] = IN_ALL | TELLING | BASE64,
+    ['!'] = IN_ALL | TELLING,
+    ['@'] = IN_ALL | TELLING,
+    ['$'] = IN_ALL | TELLING,
+    ['%'] = IN_ALL | TELLING,
+    ['^'] = IN_ALL | TELLING,
+    ['*'] = IN_ALL | TELLING,
+    ['#'] = BARE | QUOTED | TELLING,
+    ['?'] = BARE | QUOTED | TELLING,
+    ['/'] = BARE | QUOTED | KEY_BODY | BASE64,
+    [':'] = IN_ALL | KEY_BODY,
+    ['&'] = QUOTED | LOGIN,
+    [','] = QUOTED | LOGIN | KEY_BODY,
+    [';'] = QUOTED | LOGIN,
+    ['|'] = QUOTED | LOGIN,
+    ['('] = QUOTED | LOGIN,
+    [')'] = QUOTED | LOGIN,
+    ['['] = QUOTED | LOGIN,
+    [']'] = QUOTED | LOGIN,
+    ['{'] = QUOTED | LOGIN,
+    ['}'] = QUOTED | LOGIN,
+    ['\\'] = KEY_BODY, /* \n, where the key stands in JSON */
+    [' '] = BLANK | KEY_BODY,
+    ['\t'] = BLANK | KEY_BODY,
+    ['\r'] = KEY_BODY,
+    ['\n'] = KEY_BODY,
+    [0x80 ... 0xff] = IN_ALL,
+};
+
+static bool
+is(char c, unsigned class)
+{
+	return classes[(unsigned char)c] & class;
+}
+
+static char
+lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* ---- looking ---- */
+
+enum answer { NO, YES, MORE };
+
+/* One place of the text, and what may be seen from it. */
+struct place {
+	const char *first; /* LOOK_BACK bytes before it, or where the text begins */
+	const char *at;
+	const char *end;
+	bool last; /* nothing comes behind end */
+};
+
+struct finding {
+	enum secret_kind kind;
+	size_t keep;      /* bytes that stay before the mark */
+	size_t eat;       /* and those it stands for */
+	unsigned swallow; /* with all of this class that follow */
+};
+
+/* Does this stand `from` bytes ahead? fold: in any case. */
+static enum answer
+stands(const struct place *p, size_t from, struct str text, bool fold)
+{
+	size_t left = (size_t)(p->end - p->at) - from;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (i == left)
+			return p->last ? NO : MORE;
+		char c = p->at[from + i];
+		if ((fold ? lower(c) : c) != text.ptr[i])
+			return NO;
+	}
+	return YES;
+}
+
+/* How many bytes of the class stand there, up to max; MORE while there may be others. */
+static enum answer
+count(const struct place *p, size_t from, unsigned class, size_t max, size_t *ret)
+{
+	size_t left = (size_t)(p->end - p->at) - from, n = 0;
+
+	while (n < max && n < left && is(p->at[from + n], class))
+		n++;
+	*ret = n;
+	return n < max && n == left && !p->last ? MORE : YES;
+}
+
+/* The byte there; NUL behind the last one. */
+static enum answer
+peek(const struct place *p, size_t from, char *ret)
+{
+	size_t left = (size_t)(p->end - p->at);
+
+	*ret = from < left ? p->at[from] : '\0';
+	return from >= left && !p->last ? MORE : YES;
+}
+
+/* Propagates "no" and "more"; goes on after a "yes". */
+#define NEED(asked)                                                                                \
+	do {                                                                                       \
+		enum answer need_ = (asked);                                                       \
+		if (need_ != YES)                                                                  \
+			return need_;                                                              \
+	} while (0)
+
+/* ---- tokens that say what they are ---- */
+
+static const struct token {
+	char prefix[20];
+	enum secret_kind kind;
+	unsigned class;
+	size_t least;
+	struct str joint; /* before a second part, or {NULL,0} */
+	size_t least_behind;
+	unsigned class_behind;
+} tokens[] = {
+    {"AKIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
+    {"ASIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
+    {"ABIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
+    {"AIza", SECRET_GOOGLE, SLUG, 35},
+    {"AGE-SECRET-KEY-1", SECRET_SERVICE, UPPER | DIGIT, 50},
+    {"GOCSPX-", SECRET_GOOGLE, SLUG, 20},
+    {"SG.", SECRET_SERVICE, SLUG, 16, S("."), 16, SLUG},
+    {"dapi", SECRET_SERVICE, ALNUM, 32},
+    {"dop_v1_", SECRET_SERVICE, ALNUM, 40},
+    {"eyJ", SECRET_JWT, SLUG, 4, S(".eyJ"), 4, SLUG | DOT},
+    {"ghp_", SECRET_GITHUB, ALNUM, 36},
+    {"gho_", SECRET_GITHUB, ALNUM, 36},
+    {"ghu_", SECRET_GITHUB, ALNUM, 36},
+    {"ghs_", SECRET_GITHUB, ALNUM, 36},
+    {"ghr_", SECRET_GITHUB, ALNUM, 36},
+    {"github_pat_", SECRET_GITHUB, WORD, 22},
+    {"glpat-", SECRET_GITLAB, SLUG, 20},
+    {"hf_", SECRET_MODEL_KEY, ALNUM, 30},
+    {"hvs.", SECRET_SERVICE, SLUG, 24},
+    {"npm_", SECRET_PACKAGES, ALNUM, 36},
+    {"pypi-AgE", SECRET_PACKAGES, SLUG, 40},
+    {"rk_live_", SECRET_STRIPE, ALNUM, 16},
+    {"shpat_", SECRET_SERVICE, ALNUM, 32},
+    {"sk-ant-", SECRET_MODEL_KEY, SLUG, 20},
+    {"sk-proj-", SECRET_MODEL_KEY, SLUG, 20},
+    {"sk-svcacct-", SECRET_MODEL_KEY, SLUG, 20},
+    {"sk-", SECRET_MODEL_KEY, ALNUM, 32},
+    {"sk_live_", SECRET_STRIPE, ALNUM, 16},
+    {"sk_test_", SECRET_STRIPE, ALNUM, 16},
+    {"whsec_", SECRET_STRIPE, ALNUM, 24},
+    {"xapp-", SECRET_SLACK, ALNUM | DASH, 10},
+    {"xoxa-", SECRET_SLACK, ALNUM | DASH, 10},
+    {"xoxb-", SECRET_SLACK, ALNUM | DASH, 10},
+    {"xoxp-", SECRET_SLACK, ALNUM | DASH, 10},
+    {"xoxr-", SECRET_SLACK, ALNUM | DASH, 10},
+    {"xoxs-", SECRET_SLACK, ALNUM | DASH, 10},
+    {"ya29.", SECRET_GOOGLE, SLUG, 20},
+};
+
+static enum answer
+one_token(const struct place *p, const struct token *t, struct finding *f)
+{
+	size_t at = strlen(t->prefix), n;
+
+	NEED(stands(p, 0, str_of(t->prefix), false));
+	NEED(count(p, at, t->class, t->joint.ptr ? FIRST_PART : t->least, &n));
+	if (n < t->least)
+		return NO;
+	at += n;
+	if (t->joint.ptr) {
+		NEED(stands(p, at, t->joint, false));
+		at += t->joint.len;
+		NEED(count(p, at, t->class_behind, t->least_behind, &n));
+		if (n < t->least_behind)
+			return NO;
+		at += n;
+	}
+	*f = (struct finding){t->kind, 0, at, t->joint.ptr ? t->class_behind : t->class};
+	return YES;
+}
+
+static enum answer
+token(const struct place *p, struct finding *f)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tokens); i++) {
+		if (tokens[i].prefix[0] != *p->at)
+			continue;
+		enum answer a = one_token(p, &tokens[i], f);
+		if (a != NO)
+			return a;
+	}
+	return NO;
+}
+
+/* ---- values ---- */
+
+static bool
+telling(const char *value, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (is(value[i], TELLING))
+			return true;
+	return false;
+}
+
+/* "Bearer abc123..." */
+static enum answer
+bearer(const struct place *p, struct finding *f)
+{
+	size_t at = sizeof("bearer") - 1, blanks, n;
+
+	NEED(stands(p, 0, S("bearer"), true));
+	NEED(count(p, at, BLANK, 2, &blanks));
+	NEED(count(p, at += blanks, HEADER, VALUE_SEEN, &n));
+	if (blanks == 0 || n < VALUE_LEAST || !telling(p->at + at, n))
+		return NO;
+	*f = (struct finding){SECRET_BEARER, at, n, HEADER};
+	return YES;
+}
+
+static bool
+ends_with(struct str name, const char *word)
+{
+	size_t n = strlen(word);
+
+	return name.len >= n && str_eq_nocase(str_from(name, name.len - n), str_of(word));
+}
+
+static bool
+has(struct str name, const char *word)
+{
+	for (size_t i = 0; i < name.len; i++)
+		if (str_eq_nocase(str_upto(str_from(name, i), strlen(word)), str_of(word)))
+			return true;
+	return false;
+}
+
+/* Does what is given to this name have to be kept secret? Page tokens have to be passed on. */
+static bool
+secret_name(struct str name)
+{
+	static const char *const ends[] = {"password",   "passwd",     "passphrase", "pwd",
+					   "secret",     "token",      "api_key",    "apikey",
+					   "api-key",    "access_key", "access-key", "accesskey",
+					   "auth_key",   "secret_key", "secret-key", "secretkey",
+					   "private_key"};
+	static const char *const public[] = {"page", "next", "cursor", "continu", "sync"};
+
+	bool secret = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(ends) && !secret; i++)
+		secret = ends_with(name, ends[i]);
+	for (size_t i = 0; i < ARRAY_LEN(public) && secret; i++)
+		secret = !has(name, public[i]);
+	return secret;
+}
+
+/* The name before ":" or "=", perhaps in quotes: p stands at the sign. */
+static struct str
+name_before(const struct place *p)
+{
+	const char *end = p->at, *from;
+
+	for (int i = 0; i < 8 && end > p->first && is(end[-1], BLANK); i++)
+		end--;
+	if (end > p->first && (end[-1] == '"' || end[-1] == '\''))
+		end--;
+	if (end > p->first && end[-1] == '\\')
+		end--;
+	for (from = end; from > p->first && end - from < NAME_MAX && is(from[-1], SLUG);)
+		from--;
+	return (struct str){from, (size_t)(end - from)};
+}
+
+static enum answer
+bare_value(const struct place *p, size_t at, struct finding *f)
+{
+	size_t n;
+	char behind;
+
+	NEED(count(p, at, BARE, VALUE_SEEN, &n));
+	if (n < VALUE_LEAST || strchr("/.~$*%", p->at[at]) || !telling(p->at + at, n))
+		return NO;
+	NEED(peek(p, at + n, &behind));
+	if (n < VALUE_SEEN && (behind == '(' || behind == '['))
+		return NO; /* a call, an index: program text */
+	*f = (struct finding){SECRET_ASSIGNED, at, n, BARE};
+	return YES;
+}
+
+static enum answer
+quoted_value(const struct place *p, size_t at, struct finding *f)
+{
+	size_t n;
+	char behind;
+
+	NEED(count(p, at, QUOTED, VALUE_SEEN, &n));
+	if (n < VALUE_LEAST || strchr("$*%{[(", p->at[at]))
+		return NO;
+	NEED(peek(p, at + n, &behind));
+	if (n < VALUE_SEEN && behind && !strchr("\"'\\", behind))
+		return NO; /* a sentence */
+	*f = (struct finding){SECRET_ASSIGNED, at, n, QUOTED};
+	return YES;
+}
+
+/* password = "...", "api_key": "...", token:=..., 'secret' => '...' */
+static enum answer
+assigned(const struct place *p, struct finding *f)
+{
+	size_t at = 1, n;
+	char c;
+
+	if (!secret_name(name_before(p)))
+		return NO;
+	for (int i = 0; i < 2; i++, at++) {
+		NEED(peek(p, at, &c));
+		if (c != '=' && c != '>')
+			break;
+	}
+	NEED(count(p, at, BLANK, 8, &n));
+	at += n;
+	NEED(peek(p, at, &c));
+	if (c == '\\')
+		NEED(peek(p, ++at, &c));
+	return c == '"' || c == '\'' ? quoted_value(p, at + 1, f) : bare_value(p, at, f);
+}
+
+/* scheme://user:password@host; a password may have an "@", so the last one counts. */
+static enum answer
+url_password(const struct place *p, struct finding *f)
+{
+	size_t n;
+
+	if (p->at == p->first || !is(p->at[-1], ALNUM))
+		return NO;
+	NEED(stands(p, 0, S("://"), false));
+	NEED(count(p, 3, LOGIN, USER_MAX, &n));
+	if (n == USER_MAX)
+		return NO;
+	const char *login = p->at + 3, *colon = memchr(login, ':', n);
+	const char *host = memrchr(login, '@', n);
+	if (!colon || !host || host <= colon + 1 || strchr("$*%{[(", colon[1]))
+		return NO;
+	*f = (struct finding){SECRET_URL_PASSWORD, (size_t)(colon + 1 - p->at),
+			      (size_t)(host - colon) - 1, 0};
+	return YES;
+}
+
+static enum answer
+after_sign(const struct place *p, struct finding *f)
+{
+	enum answer a = *p->at == ':' ? url_password(p, f) : NO;
+
+	return a == NO ? assigned(p, f) : a;
+}
+
+/* ---- private keys ---- */
+
+/* "-----BEGIN RSA PRIVATE KEY-----", or the same with END; how long it is. */
+static enum answer
+key_line(const struct place *p, struct str dashes, size_t *ret)
+{
+	size_t n;
+
+	NEED(stands(p, 0, dashes, false));
+	NEED(count(p, dashes.len, UPPER | DIGIT | BLANK, TITLE_MAX, &n));
+	struct str title = {p->at + dashes.len, n};
+	if (!str_ends(title, S("PRIVATE KEY")) && !str_ends(title, S("PRIVATE KEY BLOCK")))
+		return NO;
+	NEED(stands(p, dashes.len + n, S("-----"), false));
+	*ret = dashes.len + n + 5;
+	return YES;
+}
+
+static enum answer
+private_key(const struct place *p, struct finding *f)
+{
+	size_t n;
+
+	NEED(key_line(p, S("-----BEGIN "), &n));
+	*f = (struct finding){SECRET_PRIVATE_KEY, 0, n, 0};
+	return YES;
+}
+
+/* Inside one: YES while the byte belongs to it. */
+static enum answer
+key_goes_on(struct secrets *s, const struct place *p, size_t *ret)
+{
+	size_t n;
+	enum answer a = *p->at == '-' ? key_line(p, S("-----END "), &n) : NO;
+
+	*ret = 1;
+	if (a == MORE)
+		return MORE;
+	if (a == YES) {
+		*ret = n;
+		s->in_key = 0;
+		return YES;
+	}
+	if (!is(*p->at, KEY_BODY) || s->in_key >= KEY_MAX) {
+		s->in_key = 0;
+		return NO;
+	}
+	s->in_key++;
+	return YES;
+}
+
+/* ---- the stream ---- */
+
+/* Who looks at a place that begins so; everybody else is passed over. */
+static enum answer (*const lookers[256])(const struct place *p, struct finding *f) = {
+    ['A'] = token,  ['G'] = token,      ['S'] = token,      ['d'] = token,       ['e'] = token,
+    ['g'] = token,  ['h'] = token,      ['n'] = token,      ['p'] = token,       ['r'] = token,
+    ['s'] = token,  ['w'] = token,      ['x'] = token,      ['y'] = token,       ['B'] = bearer,
+    ['b'] = bearer, [':'] = after_sign, ['='] = after_sign, ['-'] = private_key,
+};
+
+/* Bytes that still belong to the last secret. False: more of the stream is needed. */
+static bool
+swallow(struct secrets *s, bool last)
+{
+	while (s->swallowing && s->at < s->len) {
+		if (is(s->window[s->at], s->swallowing))
+			s->at++;
+		else
+			s->swallowing = 0;
+	}
+	while (s->in_key && s->at < s->len) {
+		struct place p = {s->window, s->window + s->at, s->window + s->len, last};
+		size_t n;
+		enum answer a = key_goes_on(s, &p, &n);
+		if (a == MORE)
+			return false;
+		s->at += a == YES ? n : 0;
+	}
+	return s->at < s->len;
+}
+
+static const char *
+word_end(const char *at, const char *end)
+{
+	while (at < end && is(*at, WORD))
+		at++;
+	return at;
+}
+
+/*
+ * The next secret from s->at on: YES; NO when the window has none; MORE where one may begin. No
+ * token begins inside a word, so words are passed over whole.
+ */
+static enum answer
+search(struct secrets *s, bool last, struct finding *f)
+{
+	const char *at = s->window + s->at, *end = s->window + s->len;
+	enum answer a = NO;
+
+	if (s->at > 0 && is(at[-1], WORD))
+		at = word_end(at, end);
+	while (at < end) {
+		if (lookers[(unsigned char)*at]) {
+			struct place p = {at - s->window > LOOK_BACK ? at - LOOK_BACK : s->window,
+					  at, end, last};
+			if ((a = lookers[(unsigned char)*at](&p, f)) != NO)
+				break;
+		}
+		at = is(*at, WORD) ? word_end(at, end) : at + 1;
+	}
+	s->at = (size_t)(at - s->window);
+	return a;
+}
+
+/* Everything of the window that can be decided. */
+static void
+scan(struct secrets *s, bool last, struct buf *out)
+{
+	struct finding f = {0};
+
+	while (swallow(s, last)) {
+		size_t from = s->at;
+		bool found = search(s, last, &f) == YES;
+		s->at += found ? f.keep : 0;
+		buf_add(out, (struct str){s->window + from, s->at - from});
+		if (!found)
+			return;
+		buf_addz(out, SECRET_MARK);
+		s->at += f.eat;
+		s->found[f.kind]++;
+		s->swallowing = f.swallow;
+		s->in_key = f.kind == SECRET_PRIVATE_KEY;
+	}
+}
+
+void
+secrets_begin(struct secrets *s)
+{
+	memset(s, 0, offsetof(struct secrets, window));
+}
+
+/* Keep what can still be looked back at, and what waits. */
+static void
+slide(struct secrets *s)
+{
+	size_t drop = s->at > LOOK_BACK ? s->at - LOOK_BACK : 0;
+
+	memmove(s->window, s->window + drop, s->len - drop);
+	s->at -= drop;
+	s->len -= drop;
+}
+
+void
+secrets_feed(struct secrets *s, struct str piece, struct buf *out)
+{
+	while (piece.len) {
+		slide(s);
+		struct str part = str_upto(piece, sizeof(s->window) - s->len);
+		CHECK(part.len > 0);
+		memcpy(s->window + s->len, part.ptr, part.len);
+		s->len += part.len;
+		piece = str_from(piece, part.len);
+		scan(s, false, out);
+	}
+}
+
+void
+secrets_end(struct secrets *s, struct buf *out)
+{
+	scan(s, true, out);
+	CHECK(s->at == s->len);
+}
+
+size_t
+secrets_total(const struct secrets *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SECRET__COUNT; i++)
+		n += s->found[i];
+	return n;
+}
+
+size_t
+secrets_redact(struct str text, struct buf *out)
+{
+	struct secrets s;
+
+	secrets_begin(&s);
+	secrets_feed(&s, text, out);
+	secrets_end(&s, out);
+	return secrets_total(&s);
+}

@@ -1,0 +1,81 @@
+/* test_plain.c - one line, nothing hidden in it. */
+
+#include "unit.h"
+
+#include "text/plain.h"
+
+static void
+check(struct str text, size_t max, const char *expected, bool more)
+{
+	struct buf out = BUF_INIT(1000);
+
+	assert_int_equal(plain_line(&out, text, max), more);
+	assert_string_equal(buf_z(&out), expected);
+	buf_done(&out);
+}
+
+static void
+blanks_and_control_characters_become_one_blank(void **state)
+{
+	(void)state;
+	check(S("plain"), 100, "plain", false);
+	check(S("  a\n\r\tb  "), 100, "a b", false);
+	check(S("a\x1b[31mb\x7f\0c"), 100, "a [31mb c", false);
+	check(S("a\xc2\x85\xe2\x80\xa8\xe3\x80\x80z"), 100, "a z", false);
+	check(S(" \n "), 100, "", false);
+}
+
+static void
+what_cannot_be_seen_goes(void **state)
+{
+	(void)state;
+	check(S("a\xe2\x80\xae"
+		"b\xe2\x80\x8b"
+		"c\xef\xbb\xbf"
+		"d"),
+	      100, "abcd", false);
+	check(S("ok\xf3\xa0\x81\xa9\xf3\xa0\x81\xae"), 100, "ok", false); /* tag letters */
+	check(S("\xe2\x80\x8d"), 100, "\xe2\x80\x8d", false);             /* a joiner stays */
+}
+
+static void
+bad_bytes_become_a_character(void **state)
+{
+	(void)state;
+	check(S("a\xff\xe2\x80"), 100, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", false);
+}
+
+static void
+it_is_cut_between_characters_and_says_so(void **state)
+{
+	(void)state;
+	check(S("日本語"), 3, "日本語", false);
+	check(S("日本語"), 2, "日本", true);
+	check(S("ab cd"), 3, "ab", true); /* no blank at the end */
+	check(S("ab   "), 2, "ab", false);
+	check(S("ab"), 0, "", true);
+}
+
+static void
+blanks_at_the_end_are_taken_off(void **state)
+{
+	(void)state;
+	assert_true(str_is(plain_trim_end(S("a b \xe3\x80\x80\n")), "a b"));
+	assert_true(str_is(plain_trim_end(S("é")), "é"));
+	assert_true(str_is(plain_trim_end(S(" \t")), ""));
+	assert_int_equal(plain_trim_end(S("a\x80")).len, 2);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(blanks_and_control_characters_become_one_blank),
+	    cmocka_unit_test(what_cannot_be_seen_goes),
+	    cmocka_unit_test(bad_bytes_become_a_character),
+	    cmocka_unit_test(it_is_cut_between_characters_and_says_so),
+	    cmocka_unit_test(blanks_at_the_end_are_taken_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+/* test_secrets.c - secrets are taken out wherever the stream is cut; program text stays as it is.
+ */
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "json/json.h"
+#include "testdata.h"
+#include "text/secrets.h"
+
+#define M SECRET_MARK
+
+static void
+redact_in_pieces(struct str text, size_t piece, struct buf *out)
+{
+	struct secrets s;
+
+	secrets_begin(&s);
+	for (; text.len; text = str_from(text, piece))
+		secrets_feed(&s, str_upto(text, piece), out);
+	secrets_end(&s, out);
+}
+
+/* Whole, and cut at every place in turn, and byte by byte. */
+static void
+expect(const char *text, const char *redacted)
+{
+	struct str whole = str_of(text);
+	struct buf out = BUF_INIT(MIB);
+
+	secrets_redact(whole, &out);
+	assert_string_equal(buf_z(&out), redacted);
+	for (size_t cut = 1; cut < whole.len; cut++) {
+		struct secrets s;
+		buf_reset(&out);
+		secrets_begin(&s);
+		secrets_feed(&s, str_upto(whole, cut), &out);
+		secrets_feed(&s, str_from(whole, cut), &out);
+		secrets_end(&s, &out);
+		assert_string_equal(buf_z(&out), redacted);
+	}
+	buf_reset(&out);
+	redact_in_pieces(whole, 1, &out);
+	assert_string_equal(buf_z(&out), redacted);
+	buf_done(&out);
+}
+
+static void
+unchanged(const char *text)
+{
+	expect(text, text);
+}
+
+static void
+the_vectors_are_redacted_to_the_letter(void **state)
+{
+	char path[256];
+	struct json_doc *doc = NULL;
+	struct err e = ERR_NONE;
+
+	(void)state;
+	TESTDATA_OR_SKIP("vectors/cw_secrets.json", path);
+	struct str text = testdata_read(path);
+	assert_int_equal(json_parse(text, &json_door, &doc, &e), 0);
+	assert_true(json_len(json_root(doc)) > 10);
+	for (struct json_iter it = json_iter(json_root(doc)); json_next(&it);)
+		expect(json_str(json_get(it.value, S("in"))).ptr,
+		       json_str(json_get(it.value, S("out"))).ptr);
+	json_doc_unref(doc);
+	free((char *)text.ptr);
+}
+
+#define ALNUM20 "a1B2c3D4e5F6g7H8i9J0"
+#define ALNUM40 ALNUM20 ALNUM20
+#define UPPER16 "ABCDEFGH12345678"
+
+static void
+every_token_with_a_prefix_is_known(void **state)
+{
+	static const char *const tokens[] = {
+	    "AKIA" UPPER16,
+	    "ASIA" UPPER16,
+	    "ABIA" UPPER16,
+	    "AIza" ALNUM40,
+	    "AGE-SECRET-KEY-1" UPPER16 UPPER16 UPPER16 UPPER16,
+	    "GOCSPX-" ALNUM20,
+	    "SG." ALNUM20 "." ALNUM20,
+	    "dapi" ALNUM40,
+	    "dop_v1_" ALNUM40,
+	    "eyJ" ALNUM20 ".eyJ" ALNUM20 "." ALNUM20,
+	    "ghp_" ALNUM40,
+	    "gho_" ALNUM40,
+	    "ghu_" ALNUM40,
+	    "ghs_" ALNUM40,
+	    "ghr_" ALNUM40,
+	    "github_pat_" ALNUM40,
+	    "glpat-" ALNUM20,
+	    "hf_" ALNUM40,
+	    "hvs." ALNUM40,
+	    "npm_" ALNUM40,
+	    "pypi-AgE" ALNUM40,
+	    "rk_live_" ALNUM20,
+	    "shpat_" ALNUM40,
+	    "sk-ant-api03-" ALNUM40,
+	    "sk-proj-" ALNUM40,
+	    "sk-svcacct-" ALNUM40,
+	    "sk-" ALNUM40,
+	    "sk_live_" ALNUM20,
+	    "sk_test_" ALNUM20,
+	    "whsec_" ALNUM40,
+	    "xapp-1-" ALNUM20,
+	    "xoxa-" ALNUM20,
+	    "xoxb-" ALNUM20,
+	    "xoxp-" ALNUM20,
+	    "xoxr-" ALNUM20,
+	    "xoxs-" ALNUM20,
+	    "ya29." ALNUM40,
+	};
+	char text[256], redacted[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(tokens); i++) {
+		snprintf(text, sizeof(text), "x (%s), %s\n", tokens[i], tokens[i]);
+		snprintf(redacted, sizeof(redacted), "x (%s), %s\n", M, M);
+		expect(text, redacted);
+		/* The middle of a word is no beginning. */
+		snprintf(text, sizeof(text), "q%s", tokens[i]);
+		unchanged(text);
+	}
+}
+
+static void
+a_value_given_to_a_secret_name_is_taken_in_every_notation(void **state)
+{
+	(void)state;
+	expect("DB_PASSWORD=hunter2hunter2\nX=1", "DB_PASSWORD=" M "\nX=1");
+	expect("{\"clientSecret\": \"abcdefghij\", \"n\": 1}",
+	       "{\"clientSecret\": \"" M "\", \"n\": 1}");
+	expect("{\\\"api_key\\\":\\\"abcdefghij\\\"}", "{\\\"api_key\\\":\\\"" M "\\\"}");
+	expect("'passwd' => 'open sesame1'; 'secret' => 'opensesame'",
+	       "'passwd' => 'open sesame1'; 'secret' => '" M "'");
+	expect("token := abc12345; go", "token := " M "; go");
+	expect("?access_token=abc12345&page=2", "?access_token=" M "&page=2");
+	expect("x-api-key: 0123456789", "x-api-key: " M);
+	expect("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY",
+	       "aws_secret_access_key = " M);
+}
+
+static void
+program_text_and_placeholders_stay_readable(void **state)
+{
+	(void)state;
+	unchanged("password = get_password2(user)");
+	unchanged("password = settings.database_password");
+	unchanged("secret: my-application-secret");
+	unchanged("api_key=${API_KEY_1}");
+	unchanged("token = $TOKEN_123");
+	unchanged("password: <your password 1>");
+	unchanged("private_key: /etc/ssl/private/key1.pem");
+	unchanged("PWD=/srv/project1");
+	unchanged("max_tokens: 12345678");
+	unchanged("\"nextPageToken\": \"CAUQAA1234567890\"");
+	unchanged("\"password\": \"Password 1 is required\"");
+	unchanged("password = \"********\"");
+	unchanged("if (token == token_end)");
+	unchanged("https://localhost:8421/a@b");
+	unchanged("git@github.com:owner/name.git");
+	unchanged("postgres://user:${PASSWORD}@host/db");
+	unchanged("the bearer authentication scheme");
+	unchanged("-----BEGIN PUBLIC KEY-----\nMII\n-----END PUBLIC KEY-----");
+	unchanged("class sk-folding-cube-of-spinners");
+	unchanged("desk-ant-farm eyJ.eyJ AKIA SG.. ghp_");
+}
+
+static void
+a_private_key_goes_whole_and_what_follows_stays(void **state)
+{
+	(void)state;
+	expect("a\n-----BEGIN PRIVATE KEY-----\nMIIE+/=\nabc\n-----END PRIVATE KEY-----\nb: c",
+	       "a\n" M "\nb: c");
+	expect("{\"k\":\"-----BEGIN EC PRIVATE KEY-----\\nMII\\n-----END EC PRIVATE KEY-----\\n\"}",
+	       "{\"k\":\"" M "\\n\"}");
+	/* One that is cut off ends where it can be a key no longer. */
+	expect("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n[cut]", M "[cut]");
+}
+
+static void
+a_long_secret_needs_no_long_memory(void **state)
+{
+	struct buf text = BUF_INIT(MIB), out = BUF_INIT(MIB);
+
+	(void)state;
+	buf_addz(&text, "ghp_");
+	for (int i = 0; i < 100000; i++)
+		buf_addc(&text, 'a');
+	buf_addz(&text, " end");
+	redact_in_pieces(buf_str(&text), 1000, &out);
+	assert_string_equal(buf_z(&out), M " end");
+	buf_done(&text);
+	buf_done(&out);
+}
+
+static void
+each_kind_is_counted(void **state)
+{
+	struct buf out = BUF_INIT(MIB);
+	struct secrets s;
+
+	(void)state;
+	secrets_begin(&s);
+	secrets_feed(&s, S("AKIA" UPPER16 " ghp_" ALNUM40 " ghp_" ALNUM40 " password=abc12345"),
+		     &out);
+	secrets_end(&s, &out);
+	assert_int_equal(s.found[SECRET_AWS_KEY], 1);
+	assert_int_equal(s.found[SECRET_GITHUB], 2);
+	assert_int_equal(s.found[SECRET_ASSIGNED], 1);
+	assert_int_equal(secrets_total(&s), 4);
+	for (int k = 0; k < SECRET__COUNT; k++)
+		assert_non_null(secret_kind_name((enum secret_kind)k));
+	buf_done(&out);
+}
+
+/* What would make a naive scanner slow: beginnings of secrets, over and over. */
+static void
+hostile_text_passes_in_one_go(void **state)
+{
+	static const char *const pieces[] = {"-----BEGIN ", "eyJaaaa.", "://",
+					     "password=",   "x://a:",   "SG.aaaaaaaaaaaaaaaaaaaa",
+					     ":::::::"};
+	struct buf text = BUF_INIT(4 * MIB), out = BUF_INIT(8 * MIB);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+		buf_reset(&text);
+		buf_reset(&out);
+		while (text.len < MIB)
+			buf_addz(&text, pieces[i]);
+		secrets_redact(buf_str(&text), &out);
+		assert_false(buf_failed(&out));
+	}
+	buf_done(&text);
+	buf_done(&out);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_vectors_are_redacted_to_the_letter),
+	    cmocka_unit_test(every_token_with_a_prefix_is_known),
+	    cmocka_unit_test(a_value_given_to_a_secret_name_is_taken_in_every_notation),
+	    cmocka_unit_test(program_text_and_placeholders_stay_readable),
+	    cmocka_unit_test(a_private_key_goes_whole_and_what_follows_stays),
+	    cmocka_unit_test(a_long_secret_needs_no_long_memory),
+	    cmocka_unit_test(each_kind_is_counted),
+	    cmocka_unit_test(hostile_text_passes_in_one_go),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
