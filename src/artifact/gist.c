@@ -1,0 +1,149 @@
+/* gist.c - head, tail and facts of a text, in one pass and little memory. */
+
+#include "artifact/gist.h"
+
+#define ENDS_BYTES (4 * LIMIT_GIST_CHARS)
+
+static bool
+begins(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t
+chars_count(struct str s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.len; i++)
+		n += begins(s.ptr[i]);
+	return n;
+}
+
+struct str
+chars_upto(struct str s, size_t chars)
+{
+	size_t i = 0;
+
+	for (; i < s.len; i++)
+		if (begins(s.ptr[i]) && chars-- == 0)
+			break;
+	return str_upto(s, i);
+}
+
+struct str
+chars_last(struct str s, size_t chars)
+{
+	size_t i = s.len;
+
+	while (i > 0 && chars > 0)
+		chars -= begins(s.ptr[--i]);
+	return str_from(s, i);
+}
+
+void
+gist_init(struct gist *g, bool redact)
+{
+	*g = (struct gist){
+	    .head = BUF_INIT(ENDS_BYTES),
+	    .tail = BUF_INIT(2 * ENDS_BYTES),
+	    .redact = redact,
+	    .clean = BUF_INIT(256 * KIB),
+	    .line = BUF_INIT(4 * LIMIT_FACT_CHARS),
+	};
+	secrets_begin(&g->secrets);
+}
+
+static void
+fact_add(struct gist *g)
+{
+	struct str line = str_trim(buf_str(&g->line));
+	bool fits = !buf_failed(&g->line) && chars_count(line) < LIMIT_FACT_CHARS;
+
+	if (fits && str_index(line, ':') >= 0 && g->fact_count < LIMIT_FACTS) {
+		struct buf *fact = &g->facts[g->fact_count++];
+		*fact = BUF_INIT(4 * LIMIT_FACT_CHARS);
+		buf_add(fact, line);
+	}
+	buf_reset(&g->line);
+}
+
+static void
+find_facts(struct gist *g, struct str text)
+{
+	while (text.len && g->fact_count < LIMIT_FACTS) {
+		ptrdiff_t at = str_index(text, '\n');
+		size_t len = at < 0 ? text.len : (size_t)at;
+		buf_add(&g->line, str_upto(text, len));
+		if (at >= 0)
+			fact_add(g);
+		text = str_from(text, at < 0 ? len : len + 1);
+	}
+}
+
+static void
+keep_tail(struct gist *g, struct str text)
+{
+	for (; text.len; text = str_from(text, ENDS_BYTES)) {
+		if (g->tail.len > ENDS_BYTES)
+			buf_eat(&g->tail, g->tail.len - ENDS_BYTES);
+		buf_add(&g->tail, str_upto(text, ENDS_BYTES));
+	}
+}
+
+static void
+take(struct gist *g, struct str text)
+{
+	g->chars += chars_count(text);
+	buf_add(&g->head, str_upto(text, ENDS_BYTES - g->head.len));
+	keep_tail(g, text);
+	find_facts(g, text);
+}
+
+void
+gist_feed(struct gist *g, struct str piece)
+{
+	if (!g->redact) {
+		take(g, piece);
+		return;
+	}
+	for (; piece.len; piece = str_from(piece, 64 * KIB)) {
+		secrets_feed(&g->secrets, str_upto(piece, 64 * KIB), &g->clean);
+		take(g, buf_str(&g->clean));
+		buf_reset(&g->clean);
+	}
+}
+
+void
+gist_end(struct gist *g)
+{
+	secrets_end(&g->secrets, &g->clean);
+	take(g, buf_str(&g->clean));
+	fact_add(g);
+	buf_done(&g->clean);
+}
+
+void
+gist_done(struct gist *g)
+{
+	for (size_t i = 0; i < g->fact_count; i++)
+		buf_done(&g->facts[i]);
+	buf_done(&g->head);
+	buf_done(&g->tail);
+	buf_done(&g->clean);
+	buf_done(&g->line);
+}
+
+void
+gist_summary(const struct gist *g, bool ends, struct buf *out)
+{
+	struct str head = chars_upto(buf_str(&g->head), LIMIT_GIST_CHARS);
+	struct str tail = chars_last(buf_str(&g->tail), LIMIT_GIST_CHARS);
+
+	buf_add(out, g->chars ? head : S("(no content)"));
+	if (!ends || g->chars <= 2 * LIMIT_GIST_CHARS)
+		return;
+	buf_addf(out, "\n[%llu characters left out]\n",
+		 (unsigned long long)(g->chars - 2 * LIMIT_GIST_CHARS));
+	buf_add(out, tail);
+}
