@@ -174,6 +174,7 @@
 /* Search */
 #define LIMIT_SEARCH_WORD 64         /* bytes; the rest of a longer one is not heard */
 #define LIMIT_SEARCH_QUERY (8 * KIB) /* nor of a longer query */
+#define LIMIT_SEARCH_TOOLS (2 * LIMIT_TOOLS) /* old and new ones, while they are exchanged */
 #define LIMIT_SEARCH_STEMS 0x1000000 /* different ones, of all tools */
 #define LIMIT_LEARNED_TOOLS 4096     /* there is evidence for, of one tenant */
 #define LIMIT_LEARNED_WORDS 64       /* that speak for one tool */

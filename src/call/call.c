@@ -53,7 +53,8 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 			   .turn = turn,
 			   .index = index,
 			   .stage = -1,
-			   .repairs = BUF_INIT(LIMIT_REPAIRS_BYTES)};
+			   .repairs = BUF_INIT(LIMIT_REPAIRS_BYTES),
+			   .artifacts = BUF_INIT(8 * KIB)};
 	c->tool_use_id =
 	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
@@ -83,6 +84,8 @@ call_free(struct call *c)
 	map_remove(&c->gw->calls, id_str(&c->id));
 	list_remove(&c->in_place);
 	output_done(&c->out);
+	spool_done(&c->spool);
+	buf_done(&c->artifacts);
 	buf_done(&c->repairs);
 	json_doc_unref(c->input_doc);
 	tool_unref(c->tool);
@@ -125,6 +128,7 @@ call__finish(struct call *c)
 	    .content = BUF_INIT(LIMIT_RESULT_BYTES + 8 * KIB),
 	    .modified = buf_take(&c->out.modified),
 	    .repairs = buf_take(&c->repairs),
+	    .artifacts = buf_take(&c->artifacts),
 	    .latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000,
 	};
 	struct session *s = session_ref(c->session);

@@ -15,6 +15,7 @@
 #include "provider/provider.h"
 
 struct claim;
+struct keeping;
 struct scope_check;
 
 struct call {
@@ -77,14 +78,17 @@ struct call {
 	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
 	uint64_t called_mono_us; /* 0: never called */
 	char called_event[ULID_LEN + 1];
-	size_t streamed; /* bytes in tool.output_delta events so far */
+	size_t streamed;    /* bytes in tool.output_delta events so far */
+	struct spool spool; /* everything it streamed */
 	struct {
 		char bytes[4];
 		size_t len;
 	} cut[2]; /* of stdout and stderr: a character that has begun but not ended */
 
 	/* result */
-	struct output out;
+	struct output out; /* from dispatch on */
+	struct keeping *keeping;
+	struct buf artifacts; /* JSON, comma-separated: what was kept of it */
 };
 
 /* Makes a call that does not run yet. E_NOMEM, E_LIMIT. */

@@ -8,6 +8,7 @@
 #ifndef CALL_GATEWAY_H
 #define CALL_GATEWAY_H
 
+#include "artifact/artifact.h"
 #include "catalog/catalog.h"
 #include "event/bus.h"
 #include "policy/grant.h"
@@ -44,6 +45,7 @@ struct gateway {
 	struct questions *questions;
 	struct bus *bus;
 	struct store *store; /* NULL: nothing is kept */
+	struct artifacts *artifacts;
 	struct sessions *sessions;
 	const char *const *shut; /* directories no workspace opens, NULL-terminated */
 

@@ -41,6 +41,7 @@ streamed(struct job *j, struct str bytes, bool is_stderr, void *owner)
 	struct call *c = owner;
 
 	(void)j;
+	spool_feed(&c->spool, bytes);
 	if (c->streamed + bytes.len > LIMIT_SHELL_DELTAS_BYTES)
 		return;
 	c->streamed += bytes.len;
@@ -97,8 +98,10 @@ launch(struct call *c)
 	    .stream = streamed,
 	    .owner = c,
 	};
+	struct artifact_note note = {ARTIFACT_TENANT, c->tool->name, S("text/plain"), S("output")};
 	struct err e;
 
+	spool_init(&c->spool, c->gw->artifacts, &note);
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
 		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
 			 c->id.text, "tool", c->tool_name.ptr, NULL);
@@ -139,23 +142,23 @@ held(struct call *c)
 	return launch(c);
 }
 
-/* What the tool gave back decides, but a call that ran out of time has, whatever came later. */
-static enum verdict
+/* What the tool gave back decides, but a call that ran out of time has, whatever came later. An
+ * error stays in the output: what there is of it is a result, too. */
+static void
 judge(struct call *c)
 {
+	struct err *e = &c->out.err;
+
 	c->out = output_take(&c->job->out);
 	/* Half a block is no JSON: an error that carries what there was carries none of it then. */
-	if (buf_failed(&c->out.content) && (c->ending || c->out.err.code < 0))
+	if (buf_failed(&c->out.content) && (c->ending || e->code < 0))
 		buf_done(&c->out.content);
 	if (c->ending == E_TIMEOUT)
-		return call_fail(c, E_TIMEOUT, "%.*s did not finish within %u seconds",
-				 STR_ARG(c->tool->name), c->tool->timeout_ms / 1000);
-	if (c->ending == E_CANCELLED && c->out.err.code < 0)
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
-	if (c->out.err.code < 0)
-		return call_fail_with(c, &c->out.err);
-	/* Cancelled too late: it is done, and saying otherwise would be a lie. */
-	return NEXT;
+		err_set(e, E_TIMEOUT, "%.*s did not finish within %u seconds",
+			STR_ARG(c->tool->name), c->tool->timeout_ms / 1000);
+	/* Cancelled too late it is done, and saying otherwise would be a lie. */
+	if (c->ending == E_CANCELLED && e->code < 0)
+		err_set(e, E_CANCELLED, "the call was cancelled");
 }
 
 static enum verdict
@@ -179,12 +182,12 @@ abandon(struct call *c)
 enum verdict
 dispatch_wake(struct call *c)
 {
-	enum verdict v;
+	enum verdict v = NEXT;
 
 	if (!c->job)
 		return held(c);
 	if (c->job->reported)
-		v = judge(c);
+		judge(c);
 	else if (c->overdue && c->ending)
 		v = abandon(c);
 	else {

@@ -81,5 +81,7 @@ enum verdict slot_wake(struct call *c);
 void slot_leave(struct call *c);
 enum verdict dispatch_wake(struct call *c);
 void dispatch_leave(struct call *c);
+enum verdict result_wake(struct call *c);
+void result_leave(struct call *c);
 
 #endif

@@ -99,6 +99,67 @@ read_tools(const struct yaml *y, const struct json *v, const char *where, struct
 }
 
 static int
+read_redact(const struct yaml *y, const struct json *v, bool *ret, struct err *e)
+{
+	*ret = json_bool(v);
+	if (json_is(v, JSON_BOOL))
+		return 0;
+	return err_set(e, E_CONFIG, "line %u: results.redact: must be true or false",
+		       yaml_line(y, v));
+}
+
+/* One setting of results; a number unless it is redact. */
+static int
+read_result(const struct yaml *y, const struct json_iter *it, struct config_results *ret,
+	    struct err *e)
+{
+	const struct {
+		const char *name;
+		int64_t *n;
+		int64_t least, most;
+	} numbers[] = {
+	    {"max_bytes", &ret->max_bytes, 1024, LIMIT_RESULT_BYTES},
+	    {"keep_hours", &ret->keep_hours, 1, 87600},
+	    {"keep_mib", &ret->keep_mib, 1, 1048576},
+	};
+	size_t i = 0;
+
+	if (str_is(it->key, "redact"))
+		return read_redact(y, it->value, &ret->redact, e);
+	while (i < ARRAY_LEN(numbers) && !str_is(it->key, numbers[i].name))
+		i++;
+	if (i == ARRAY_LEN(numbers))
+		return err_set(e, E_CONFIG,
+			       "line %u: results.%.*s: there is no such key (there are: max_bytes, "
+			       "redact, keep_hours, keep_mib)",
+			       yaml_line(y, it->value), STR_ARG(str_utf8_upto(it->key, 60)));
+	if (json_int(it->value, numbers[i].n) && *numbers[i].n >= numbers[i].least &&
+	    *numbers[i].n <= numbers[i].most)
+		return 0;
+	return err_set(e, E_CONFIG, "line %u: results.%s: must be a whole number from %lld to %lld",
+		       yaml_line(y, it->value), numbers[i].name, (long long)numbers[i].least,
+		       (long long)numbers[i].most);
+}
+
+static int
+read_results(const struct yaml *y, const struct json *v, struct config_results *ret, struct err *e)
+{
+	int code = 0;
+
+	*ret = (struct config_results){
+	    .max_bytes = LIMIT_RESULT_SHOWN,
+	    .redact = true,
+	    .keep_hours = LIMIT_ARTIFACT_HOURS,
+	    .keep_mib = LIMIT_ARTIFACTS_BYTES / MIB,
+	};
+	if (v && !json_is(v, JSON_NULL) && !json_is(v, JSON_OBJECT))
+		return err_set(e, E_CONFIG, "line %u: results: must be a mapping", yaml_line(y, v));
+	for (struct json_iter it = json_iter(v); code == 0 && json_next(&it);)
+		code = read_result(y, &it, ret, e);
+	return code;
+}
+
+static int
 apply(const struct yaml *y, struct config *ret, struct err *e)
 {
 	const struct json *root = json_root(y->doc);
@@ -112,6 +173,8 @@ apply(const struct yaml *y, struct config *ret, struct err *e)
 	int code = read_retention(y, json_get(root, S("retention_days")), &ret->retention_days, e);
 	if (code == 0)
 		code = read_tools(y, json_get(root, S("builtin")), "builtin", &ret->builtin, e);
+	if (code == 0)
+		code = read_results(y, json_get(root, S("results")), &ret->results, e);
 	if (code < 0)
 		return code;
 	return policy_new(y, json_get(root, S("tool_confirmation")), getenv("HOME"), &ret->policy,

@@ -15,9 +15,17 @@ struct config_tools {
 	bool repair_arguments;
 };
 
+/* What becomes of results. */
+struct config_results {
+	int64_t max_bytes; /* of text that are shown */
+	bool redact;
+	int64_t keep_hours, keep_mib;
+};
+
 struct config {
 	struct policy *policy;
 	struct config_tools builtin;
+	struct config_results results;
 	int64_t retention_days;
 };
 

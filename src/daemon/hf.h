@@ -17,6 +17,7 @@ struct hf {
 	struct loop *loop;
 	struct config config;
 	struct store *store;
+	struct artifacts *artifacts;
 	struct bus *bus;
 	struct grants *grants;
 	struct questions *questions;
@@ -32,6 +33,8 @@ struct hf {
 	struct list subscribers;
 	struct err err;
 	struct timer janitor; /* forgets what is older than config.retention_days */
+	struct work sweeping; /* the janitor's, among the artifacts */
+	bool sweeps;
 	bool token_required;
 	bool reachable; /* by other machines */
 	bool gateway_ready;

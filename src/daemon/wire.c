@@ -10,6 +10,8 @@
 #include "daemon/hf.h"
 #include "loop/child.h"
 
+#define HOUR_US INT64_C(3600000000)
+
 static int
 nomem(void *made, struct err *e)
 {
@@ -54,6 +56,25 @@ wire_store(struct hf *hf, const struct hf_options *o, struct err *e)
 }
 
 static int
+wire_artifacts(struct hf *hf, const struct hf_options *o, struct err *e)
+{
+	const struct config_results *results = &hf->config.results;
+	struct path dir;
+	struct artifacts_spec spec = {
+	    .dir = o->ephemeral ? NULL : dir.text,
+	    .keep_secrets = !results->redact,
+	    .shown = (size_t)results->max_bytes,
+	    .max_bytes = o->ephemeral ? LIMIT_ARTIFACTS_MEMORY : (uint64_t)results->keep_mib * MIB,
+	    .keep_us = results->keep_hours * HOUR_US,
+	};
+	int n = snprintf(dir.text, sizeof(dir.text), "%s/artifacts", hf->state_dir);
+
+	if (n < 0 || (size_t)n >= sizeof(dir.text))
+		return err_set(e, E_CONFIG, "the state directory's path is too long");
+	return artifacts_open(&spec, &hf->artifacts, e);
+}
+
+static int
 wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 {
 	int code;
@@ -62,7 +83,7 @@ wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 	    (code = nomem(hf->builtins = builtins_new(hf->loop), e)) < 0)
 		return code;
 	return o->no_builtins ? 0
-			      : builtin_register_all(hf->builtins, hf->catalog,
+			      : builtin_register_all(hf->builtins, hf->catalog, hf->artifacts,
 						     hf->config.builtin.repair_arguments, e);
 }
 
@@ -95,6 +116,7 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .questions = hf->questions,
 	    .bus = hf->bus,
 	    .store = hf->store,
+	    .artifacts = hf->artifacts,
 	    .sessions = hf->sessions,
 	    .shut = hf->shut,
 	};
@@ -113,6 +135,7 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	if ((code = wire_paths(hf, o, e)) < 0 ||
 	    (code = config_load(o->config, &hf->config, e)) < 0 ||
 	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, o, e)) < 0 ||
+	    (code = wire_artifacts(hf, o, e)) < 0 ||
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
 	    (code = nomem(hf->questions = questions_new(hf->loop, hf->grants), e)) < 0 ||
@@ -151,6 +174,7 @@ hf__unwire(struct hf *hf)
 	}
 	if (hf->builtins)
 		builtins_free(hf->builtins);
+	artifacts_free(hf->artifacts); /* workers may have been storing until now */
 	config_done(&hf->config);
 	free(hf->config_dir);
 	free(hf->config_file);

@@ -15,7 +15,8 @@
 /* Newest first: what a client gets whose version we do not know. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
-#define META_PROVENANCE "holdfast/provenance" /* a key of ours in _meta */
+#define META_PROVENANCE "holdfast/provenance" /* keys of ours in _meta */
+#define META_ARTIFACTS "holdfast/artifacts"
 
 static const char instructions[] =
     "Tools act inside one workspace directory; paths are relative to it. Calls that write or "
@@ -241,6 +242,25 @@ call_of(const struct mcp *m, const struct json *id)
 	return NULL;
 }
 
+/* What there is to say beside the result; no member where there is nothing. */
+static void
+write_meta(struct jw *w, const struct turn_result *r)
+{
+	if (!r->repairs.len && !r->artifacts.len)
+		return;
+	jw_key(w, "_meta");
+	jw_object(w);
+	if (r->repairs.len) {
+		jw_key(w, META_PROVENANCE);
+		turn_write_provenance(w, r);
+	}
+	if (r->artifacts.len) {
+		jw_key(w, META_ARTIFACTS);
+		turn_write_artifacts(w, r);
+	}
+	jw_end(w);
+}
+
 static void
 answer_result(const struct mcp_call *c, const struct turn_result *r)
 {
@@ -254,13 +274,7 @@ answer_result(const struct mcp_call *c, const struct turn_result *r)
 		jw_raw(&w, buf_str(&r->content));
 	jw_end(&w);
 	jw_member_bool(&w, "isError", r->is_error);
-	if (r->repairs.len) {
-		jw_key(&w, "_meta");
-		jw_object(&w);
-		jw_key(&w, META_PROVENANCE);
-		turn_write_provenance(&w, r);
-		jw_end(&w);
-	}
+	write_meta(&w, r);
 	jw_end(&w);
 	answer_end(c->mcp, c->id, &w, &b);
 }

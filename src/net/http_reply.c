@@ -13,6 +13,7 @@ static const struct phrase {
     {201, "Created"},
     {202, "Accepted"},
     {204, "No Content"},
+    {206, "Partial Content"},
     {304, "Not Modified"},
     {400, "Bad Request"},
     {401, "Unauthorized"},

@@ -164,9 +164,9 @@ static const struct {
 	const char *card;
 	const struct builtin_ops *ops;
 } tools[] = {
-    {"list_dir.json", &list_dir_ops},     {"patch_file.json", &patch_file_ops},
-    {"read_file.json", &read_file_ops},   {"shell.json", &shell_ops},
-    {"write_file.json", &write_file_ops},
+    {"list_dir.json", &list_dir_ops},   {"patch_file.json", &patch_file_ops},
+    {"read_file.json", &read_file_ops}, {"shell.json", &shell_ops},
+    {"tool_view.json", &tool_view_ops}, {"write_file.json", &write_file_ops},
 };
 
 static struct str
@@ -179,12 +179,16 @@ card_of(const char *name)
 }
 
 int
-builtin_register_all(struct builtins *b, struct catalog *c, bool repair_arguments, struct err *e)
+builtin_register_all(struct builtins *b, struct catalog *c, struct artifacts *artifacts,
+		     bool repair_arguments, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
 		struct builtin_spec spec = {.card = card_of(tools[i].card),
 					    .ops = tools[i].ops,
+					    .arg = artifacts,
 					    .repair_arguments = repair_arguments};
+		if (tools[i].ops == &tool_view_ops && !artifacts)
+			continue;
 		int rc = builtin_register(b, c, &spec, e);
 		if (rc < 0)
 			return rc;

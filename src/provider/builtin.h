@@ -1,5 +1,5 @@
 /*
- * builtin.h - tools that are C functions: the five of cards/, and those registered through
+ * builtin.h - tools that are C functions: those of cards/, and those registered through
  * the public header.
  *
  * What is registered is a factory. Each job gets an instance of its own, so that a tool can
@@ -45,8 +45,11 @@ int builtin_register(struct builtins *b, struct catalog *c, const struct builtin
 /* Running jobs end in peace. E_NOT_FOUND: also for a tool of another provider. */
 int builtin_unregister(struct builtins *b, struct catalog *c, struct str name);
 
-/* The five tools of cards/. */
-int builtin_register_all(struct builtins *b, struct catalog *c, bool repair_arguments,
-			 struct err *e);
+struct artifacts;
+
+/* The tools of cards/. artifacts is what tool_view looks into and must stay like an arg; NULL:
+ * there is no such tool. */
+int builtin_register_all(struct builtins *b, struct catalog *c, struct artifacts *artifacts,
+			 bool repair_arguments, struct err *e);
 
 #endif

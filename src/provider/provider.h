@@ -47,6 +47,7 @@ struct output {
 	struct buf metadata; /* JSON members, comma-separated; may be empty */
 	struct buf diff;     /* of a preview */
 	bool diff_cut;       /* and it does not show all */
+	bool streamed;       /* all of the output was; content shows it, perhaps in part */
 	struct err err;      /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 

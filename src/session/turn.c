@@ -31,6 +31,7 @@ turn_free(struct turn *t)
 		buf_done(&t->results[i].content);
 		buf_done(&t->results[i].modified);
 		buf_done(&t->results[i].repairs);
+		buf_done(&t->results[i].artifacts);
 	}
 	free(t->results);
 	free(t);
@@ -220,9 +221,11 @@ turn_settle(struct turn *t, size_t i, struct turn_result *came)
 	r->content = buf_take(&came->content);
 	r->modified = buf_take(&came->modified);
 	r->repairs = buf_take(&came->repairs);
+	r->artifacts = buf_take(&came->artifacts);
 	r->latency_ms = came->latency_ms;
 	size_t bytes = r->content.len + r->modified.len;
-	if (!turn_hold(t, &r->repairs) || !turn_hold(t, &r->modified) || !turn_hold(t, &r->content))
+	if (!turn_hold(t, &r->repairs) || !turn_hold(t, &r->modified) ||
+	    !turn_hold(t, &r->artifacts) || !turn_hold(t, &r->content))
 		result_lost(r, bytes);
 	if (++t->settled == t->count)
 		turn_end(t);
@@ -270,6 +273,12 @@ turn_write_provenance(struct jw *w, const struct turn_result *r)
 	jw_end(w);
 }
 
+void
+turn_write_artifacts(struct jw *w, const struct turn_result *r)
+{
+	content_array(w, &r->artifacts);
+}
+
 /* What neither shape has room for. */
 static void
 call_outcome(struct jw *w, const struct turn_result *r)
@@ -285,6 +294,10 @@ call_outcome(struct jw *w, const struct turn_result *r)
 		jw_member_int(w, "latency_ms", r->latency_ms);
 		jw_key(w, "files_modified");
 		content_array(w, &r->modified);
+	}
+	if (r->artifacts.len) {
+		jw_key(w, "artifacts");
+		turn_write_artifacts(w, r);
 	}
 	if (r->repairs.len) {
 		jw_key(w, "provenance");

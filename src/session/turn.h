@@ -28,6 +28,7 @@ struct turn_result {
 	struct buf content;      /* JSON content blocks, comma-separated */
 	struct buf modified;     /* JSON strings, comma-separated */
 	struct buf repairs;      /* of the input, as schema/repair.h reports them */
+	struct buf artifacts;    /* JSON, comma-separated: what was kept of the result */
 	int64_t latency_ms;
 };
 
@@ -70,6 +71,8 @@ void turn_write(struct jw *w, const struct turn *t); /* state, and results once 
 /* {"arg_repairs":[...]}, for a result with repairs. It stands beside the result, not in it:
  * providers' APIs refuse members they do not know. */
 void turn_write_provenance(struct jw *w, const struct turn_result *r);
+/* The array of artifacts. */
+void turn_write_artifacts(struct jw *w, const struct turn_result *r);
 
 /* Keep only the newest `keep` ended turns, and of these no more than fit. */
 void turns_forget(struct session *s, size_t keep);

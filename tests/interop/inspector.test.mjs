@@ -24,7 +24,7 @@ await runTests([
 		const done = await inspect(box, "--method", "tools/list");
 		assert.equal(done.code, 0, done.stderr);
 		assert.deepEqual(JSON.parse(done.stdout).result.tools.map((t) => t.name),
-			["list_dir", "patch_file", "read_file", "shell", "write_file"]);
+			["list_dir", "patch_file", "read_file", "shell", "tool_view", "write_file"]);
 	}],
 	["the Inspector finds nothing to say about the schemas", async (box) => {
 		const done = await inspect(box, "--method", "tools/list", "--strict");

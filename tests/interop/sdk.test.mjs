@@ -27,7 +27,7 @@ await runTests([
 			assert.deepEqual(client.getServerCapabilities(), { tools: {} });
 			assert.match(client.getInstructions(), /workspace/);
 			const { tools } = await client.listTools();
-			assert.deepEqual(tools.map((t) => t.name), ["list_dir", "patch_file", "read_file", "shell", "write_file"]);
+			assert.deepEqual(tools.map((t) => t.name), ["list_dir", "patch_file", "read_file", "shell", "tool_view", "write_file"]);
 			const result = await client.callTool({ name: "read_file", arguments: { path: "a.txt" } });
 			assert.deepEqual(result, { content: [{ type: "text", text: "alpha\n" }], isError: false });
 			await client.ping();

@@ -709,7 +709,7 @@ def test_completion_loads_in_bash_and_completes(box):
         done = subprocess.run(["bash", "-uc", script, "bash", text], capture_output=True, text=True,
                               env={**box.env, "PATH": folder + ":" + box.env["PATH"]})
         assert done.stderr == "" and done.returncode == 0, done
-        assert done.stdout.splitlines() == ["call cancel", "--workspace", "read_file", "info"], done.stdout
+        assert done.stdout.splitlines() == ["call cancel card", "--workspace", "read_file", "info"], done.stdout
 
 
 def test_completions_know_every_command(box):

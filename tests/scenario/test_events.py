@@ -6,6 +6,7 @@ import threading
 from lib import until
 
 ASK_NOTHING = "tool_confirmation:\n  default: {WRITE: auto, EXECUTE: auto}\n"
+WHOLE_RESULTS = "results: {max_bytes: 4194304}\n"  # longer ones would be kept as artifacts
 
 
 def ids(events):
@@ -237,14 +238,14 @@ def test_output_is_shown_while_the_command_runs(box):
 
 
 def test_the_result_is_complete_when_nobody_watches(box):
-    box.config(ASK_NOTHING)
+    box.config(ASK_NOTHING + WHOLE_RESULTS)
     g = box.serve()
     result = g.call(g.session(), "shell", {"command": "seq 20000"})
     assert result.text.split("\n\n", 1)[1] == "".join("%d\n" % i for i in range(1, 20001))
 
 
 def test_the_pieces_join_to_the_whole_output(box):
-    box.config(ASK_NOTHING)
+    box.config(ASK_NOTHING + WHOLE_RESULTS)
     g = box.serve()
     s = g.session()
     stream = g.stream("/sessions/%s/events" % s)

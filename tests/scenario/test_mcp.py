@@ -149,7 +149,7 @@ def test_tools_are_listed_with_their_schemas_and_hints(box, client):
     c = client()
     c.initialize()
     tools = c.ask("tools/list")["result"]["tools"]
-    assert [t["name"] for t in tools] == ["list_dir", "patch_file", "read_file", "shell", "write_file"]
+    assert [t["name"] for t in tools] == ["list_dir", "patch_file", "read_file", "shell", "tool_view", "write_file"]
     for tool in tools:
         assert tool["description"] and tool["title"] and tool["inputSchema"]["type"] == "object"
     hints = {t["name"]: t["annotations"] for t in tools}
@@ -354,7 +354,7 @@ def test_a_line_of_nine_megabytes_is_one_error(box, client):
 
 @with_clients
 def test_results_and_arguments_of_megabytes_pass(box, client):
-    box.config(AUTO)
+    box.config(AUTO + "results: {max_bytes: 4194304}\n")
     box.serve()
     c = client()
     content = "line of text\n" * 400000

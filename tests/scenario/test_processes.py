@@ -219,7 +219,8 @@ def test_a_command_has_no_terminal_and_a_group_and_session_of_its_own(box):
 
 
 def test_ten_megabytes_of_output_keep_head_and_tail(box):
-    box.config(AUTO)
+    """What the tool itself gives, where all of that is shown."""
+    box.config(AUTO + "results: {max_bytes: 4194304}\n")
     gateway = box.serve()
     result = gateway.call(gateway.session(), "shell", {
         "command": "echo the head; head -c 10000000 /dev/zero | tr '\\0' x; echo; echo the tail"})

@@ -277,7 +277,7 @@ def test_10_1_14_the_event_names_the_declared_side_effect(box):
               "patch_file": {"path": "a.txt", "old": "one", "new": "two"},
               "write_file": {"path": "b.txt", "content": ""}}
     assert declared == {"read_file": "read", "list_dir": "read", "write_file": "write", "patch_file": "write",
-                        "shell": "execute"}
+                        "shell": "execute", "tool_view": "read"}
     for name, input in inputs.items():
         s = g.session()
         call(g, s, "tu_x", name, input)

@@ -200,6 +200,7 @@ result_write(struct shell *sh, const struct child_exit *how)
 			 text.ptr[text.len - 1] == '\n' ? "" : "\n", how->leftovers,
 			 how->leftovers == 1 ? " was" : "es were");
 	output_text(o, buf_str(&text));
+	o->streamed = sh->job->stream != NULL;
 	o->content.failed = o->content.failed || buf_failed(&text);
 	buf_done(&text);
 	if (how->signal)

@@ -1,4 +1,4 @@
-/* tools.h - the five built-in tools, and what those on files share. */
+/* tools.h - the built-in tools, and what those on files share. */
 
 #ifndef PROVIDER_BUILTIN_TOOLS_H
 #define PROVIDER_BUILTIN_TOOLS_H
@@ -6,7 +6,7 @@
 #include "provider/builtin.h"
 
 extern const struct builtin_ops list_dir_ops, patch_file_ops, read_file_ops, shell_ops,
-    write_file_ops;
+    tool_view_ops, write_file_ops;
 
 /* The instance of a tool on files: the texts it works on. */
 struct file_work {

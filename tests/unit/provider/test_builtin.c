@@ -215,7 +215,7 @@ a_bad_card_or_a_taken_name_is_refused(void **state)
 
 	assert_int_equal(add(b, S("{}"), &count_ops, &e), E_VALIDATION);
 	assert_int_equal(add(b, S(CARD("shell")), &count_ops, &e), E_EXISTS);
-	assert_int_equal(builtin_register_all(b->builtins, b->catalog, false, &e), E_EXISTS);
+	assert_int_equal(builtin_register_all(b->builtins, b->catalog, NULL, false, &e), E_EXISTS);
 	assert_int_equal(catalog_count(b->catalog), 7);
 }
 
