@@ -72,7 +72,7 @@ list_of(struct compiler *c, const struct json *schemas, struct op *op)
 	op->a = (uint32_t)c->s->lists.len;
 	op->b = (uint32_t)json_len(schemas);
 	for (struct json_iter it = json_iter(schemas); json_next(&it);) {
-		uint32_t rule;
+		uint32_t rule = RULE_NONE;
 		int rc = rule_of(c, it.value, &rule);
 		if (rc == 0 && row_add(&c->s->lists, rule) < 0)
 			rc = NOMEM(c);
@@ -290,7 +290,7 @@ properties_collect(struct compiler *c, const struct said *said, struct members *
 	struct set required = m->names;
 
 	for (struct json_iter it = json_iter(said->by[K_PROPERTIES]); json_next(&it);) {
-		uint32_t rule;
+		uint32_t rule = RULE_NONE;
 		int rc = rule_of(c, it.value, &rule);
 		if (rc < 0)
 			return rc;
@@ -473,8 +473,8 @@ static int
 emit_ref(struct compiler *c, const struct said *said, enum keyword_id k)
 {
 	struct op op = {.code = OP_REF, .keyword = k, .said = said->by[k]};
-	const struct json *to;
-	bool dynamic;
+	const struct json *to = NULL;
+	bool dynamic = false;
 	int rc = op.said ? finder_ref(&c->find, said->resource, op.said, &to, &dynamic, c->e) : 0;
 
 	if (rc < 0 || !op.said)
@@ -715,7 +715,7 @@ static int
 compile_all(struct compiler *c, const struct json *schema)
 {
 	struct schema *s = c->s;
-	uint32_t root;
+	uint32_t root = RULE_NONE;
 	int rc = rule_of(c, schema, &root);
 
 	/* A program starts at RULE_ROOT, also when that is true or false. */

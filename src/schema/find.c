@@ -218,7 +218,11 @@ resource_add(struct finder *f, struct resource r, uint32_t *ret, struct err *e)
 		return err_plain(e, E_NOMEM);
 	*ret = (uint32_t)f->resources.len - 1;
 	/* The first of two with the same URI stays: a document is known by where it was found. */
-	rc = map_put(&f->uris, r.uri, (void *)(uintptr_t)f->resources.len);
+	uint32_t *number = ARENA_NEW(f->texts, uint32_t);
+	if (!number)
+		return err_plain(e, E_NOMEM);
+	*number = *ret;
+	rc = map_put(&f->uris, r.uri, number);
 	return rc == E_NOMEM ? err_plain(e, rc) : 0;
 }
 
@@ -333,7 +337,9 @@ finder_walk(struct finder *f, const struct json *schema, struct str uri, enum dr
 static ptrdiff_t
 resource_known(const struct finder *f, struct str uri) /* or -1 */
 {
-	return (ptrdiff_t)(uintptr_t)map_find(&f->uris, uri) - 1;
+	const uint32_t *number = map_find(&f->uris, uri);
+
+	return number ? (ptrdiff_t)*number : -1;
 }
 
 /* The document of the registry that has this URI, if there is one and it is new. */

@@ -38,7 +38,7 @@ struct finder {
 	const struct json *forced; /* the schema whose $schema does not count, or NULL */
 	struct arena *texts;
 	ROW(struct resource) resources;
-	struct map uris;    /* to the number of a resource + 1 */
+	struct map uris;    /* to the number of a resource */
 	struct map anchors; /* "uri#name" to struct anchor */
 	struct spot *spots; /* open addressing by address */
 	size_t spot_len, spot_cap;
