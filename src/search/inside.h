@@ -14,6 +14,7 @@
 #ifndef SEARCH_INSIDE_H
 #define SEARCH_INSIDE_H
 
+#include "base/limits.h"
 #include "search/meaning.h"
 #include "search/names.h"
 #include "search/search.h"
@@ -53,6 +54,7 @@ struct term {
 /* A word of a tool: its number, and the impact in the upper 8 bits. */
 #define TERM_OF(packed) ((packed)&0xffffffu)
 #define IMPACT_OF(packed) ((packed) >> 24)
+_Static_assert(LIMIT_SEARCH_STEMS <= 1 << 24, "a number of a word has 24 bits");
 
 struct tool {
 	uint32_t *terms;

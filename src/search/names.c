@@ -104,7 +104,8 @@ grow_rows(struct names *n)
 uint32_t
 names_add(struct names *n, struct str text)
 {
-	uint32_t number = names_find(n, text), hash = hash_of(n, text);
+	uint32_t hash = hash_of(n, text),
+		 number = n->cap ? n->slots[probe(n, text, hash)] - 1 : NAMES_NONE;
 
 	if (number != NAMES_NONE || n->count >= n->max)
 		return number;

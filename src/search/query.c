@@ -71,6 +71,12 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+static bool
+is_mark(char c)
+{
+	return c == '.' || c == '?' || c == '!' || c == ';';
+}
+
 /* Where the clause that the text begins with ends: behind a mark and a blank, or before a joint. */
 static size_t
 clause_end(struct str text)
@@ -80,7 +86,7 @@ clause_end(struct str text)
 	for (size_t i = 1; i < text.len; i++) {
 		if (!is_blank(text.ptr[i]))
 			continue;
-		if (memchr(".?!;", text.ptr[i - 1], 4))
+		if (is_mark(text.ptr[i - 1]))
 			return i + 1;
 		if (word > 0 && is_joint(str_upto(str_from(text, word), i - word)))
 			return word;

@@ -256,7 +256,7 @@ search_query(const struct search *s, struct str query, size_t k,
 double
 search_shown_score(uint32_t score)
 {
-	double whole = (double)(WORDS_PART + MEANING_PART + CLAUSE_PART + VERB_PART);
+	const uint32_t whole = WORDS_PART + MEANING_PART + CLAUSE_PART + VERB_PART;
 
-	return score < whole ? score / whole : 1;
+	return score < whole ? (double)score / whole : 1;
 }

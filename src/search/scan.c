@@ -162,7 +162,7 @@ struct block {
 	int32_t more;   /* that rows can add to a sum */
 	size_t row_count;
 	struct row rows[QUERY_WORDS];
-	_Alignas(64) int16_t sums[BLOCK];
+	int16_t sums[BLOCK];
 };
 
 static void
