@@ -172,15 +172,17 @@
 #define LIMIT_TOKENS_TEXT (256 * MIB) /* whose ids are listed; counting has no limit */
 
 /* Search */
-#define LIMIT_SEARCH_WORD 64         /* bytes; the rest of a longer one is not heard */
-#define LIMIT_SEARCH_QUERY (8 * KIB) /* nor of a longer query */
+#define LIMIT_SEARCH_WORD 64                 /* bytes; the rest of a longer one is not heard */
+#define LIMIT_SEARCH_QUERY (8 * KIB)         /* nor of a longer query */
 #define LIMIT_SEARCH_TOOLS (2 * LIMIT_TOOLS) /* old and new ones, while they are exchanged */
-#define LIMIT_SEARCH_STEMS 0x1000000 /* different ones, of all tools */
-#define LIMIT_LEARNED_TOOLS 4096     /* there is evidence for, of one tenant */
-#define LIMIT_LEARNED_WORDS 64       /* that speak for one tool */
-#define LIMIT_LEARNED_PIECES 65536   /* of evidence, of one tenant */
+#define LIMIT_SEARCH_STEMS 0x1000000         /* different ones, of all tools */
+#define LIMIT_LEARNED_TOOLS 4096             /* there is evidence for, of one tenant */
+#define LIMIT_LEARNED_WORDS 64               /* that speak for one tool */
+#define LIMIT_LEARNED_PIECES 65536           /* of evidence, of one tenant */
 
 /* Browsing */
+#define LIMIT_LEARNED_BYTES (16 * MIB)    /* of all of it as JSON */
+#define LIMIT_ASKED_BYTES 512             /* of a query that is remembered for a while */
 #define LIMIT_BROWSE_CARDS 1000           /* of one path */
 #define LIMIT_BROWSE_BYTES (16 * MIB)     /* one reply, while it is made */
 #define LIMIT_BROWSE_SEEN 1024            /* cards a session is shown unchanged; a power of two */

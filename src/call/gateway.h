@@ -9,11 +9,13 @@
 #define CALL_GATEWAY_H
 
 #include "artifact/artifact.h"
+#include "catalog/browse.h"
 #include "catalog/catalog.h"
 #include "event/bus.h"
 #include "policy/grant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
+#include "search/learned.h"
 #include "session/session.h"
 #include "session/turn.h"
 #include "store/store.h"
@@ -47,6 +49,9 @@ struct gateway {
 	struct store *store; /* NULL: nothing is kept */
 	struct artifacts *artifacts;
 	struct sessions *sessions;
+	struct learned *learned;   /* or NULL */
+	void (*taught)(void *arg); /* it has changed, and should be kept; may be NULL */
+	void *taught_arg;
 	const char *const *shut; /* directories no workspace opens, NULL-terminated */
 
 	/* private to src/call */
@@ -98,6 +103,18 @@ size_t gateway_cancel_turn(struct gateway *gw,
 			   struct turn *t); /* how many calls were still alive */
 size_t gateway_cancel_session(struct gateway *gw, struct session *s);
 void gateway_end_session(struct gateway *gw, struct session *s); /* cancel, then end */
+
+/*
+ * browsing.c. What a session may see of the tools; all of them, without one. A session's queries
+ * teach: `learned` hears of them when it runs what it was shown. stable: the cards a session has
+ * seen come first and unchanged (seed 001 section 5). The shelf lives as long as the reply, which
+ * is over before control goes back to the loop.
+ */
+int gateway_browse(struct gateway *gw, struct session *s, const struct browse_args *args,
+		   bool stable, struct browse_reply *ret, struct err *e);
+/* E_NOT_FOUND: there is no such tool, or not for this session. */
+int gateway_hydrate(struct gateway *gw, struct session *s, struct str tool, struct jw *w,
+		    struct err *e);
 
 /* A person is looking at this gateway's events and could answer. */
 void gateway_watch(struct gateway *gw, bool begins);

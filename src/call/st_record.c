@@ -99,6 +99,8 @@ record_leave(struct call *c)
 		c->gw->count.failed++;
 	else
 		c->gw->count.completed++;
+	if (!failed)
+		browsing_ran(c);
 	if (failed && c->err.inside[0])
 		log_line(LOG_ERROR, "a call failed inside", "call", c->id.text, "tool",
 			 c->tool_name.ptr, "error", err_text(&c->err), "inside", c->err.inside,

@@ -43,6 +43,9 @@ void call_calm(struct call *c);
 /* Something happened: the stage will be woken, soon and once for many. */
 void call_wake(struct call *c);
 
+/* browsing.c: a tool has been run; whoever looked for it has found it. */
+void browsing_ran(struct call *c);
+
 /* Events of this call. parent NULL: the turn's. actor NULL: the table's. */
 struct jw *call_event(struct call *c, enum event_type type, const char *parent);
 struct jw *call_event_by(struct call *c, enum event_type type, const char *parent,

@@ -97,9 +97,11 @@ static int
 draft_fill(struct draft *d, const struct shelf_tool *t, struct err *e)
 {
 	struct buf *ns = &d->texts[0], *segment = &d->texts[1], *key = &d->texts[2];
+	struct toolid id;
+	bool parsed = toolid_parse(t->id, &id, NULL) == 0;
 
 	toolid_namespace(ns, t->ns);
-	path_segment(segment, buf_str(ns), t->name);
+	path_segment(segment, buf_str(ns), parsed ? id.name : t->name);
 	path_key(key, buf_str(ns), buf_str(segment));
 	d->item.leaf = (struct path_leaf){t->id, buf_str(key), buf_str(segment)};
 	if (t->ns_description.len > 0) {
@@ -562,6 +564,12 @@ uint64_t
 shelf_generation(const struct shelf *s)
 {
 	return s->generation;
+}
+
+const struct search *
+shelf_words(const struct shelf *s)
+{
+	return s->index->search;
 }
 
 const struct path_tree *

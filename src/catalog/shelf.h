@@ -72,6 +72,7 @@ uint64_t shelf_generation(const struct shelf *s); /* another for every shelf */
 int shelf_hydrate(const struct shelf *s, struct str id, struct jw *w, struct err *e);
 
 const struct path_tree *shelf_tree(const struct shelf *s);
+const struct search *shelf_words(const struct shelf *s); /* for learned_note */
 static inline const struct shelf_item *
 shelf_item_of(const struct path_leaf *leaf)
 {

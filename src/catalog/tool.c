@@ -266,6 +266,21 @@ card_apply(const struct card *c, struct tool *t, struct err *e)
 }
 
 static int
+id_fill(struct tool *t, struct err *e)
+{
+	struct buf id = BUF_INIT(TOOLID_MAX);
+
+	toolid_derive(&id, t->name, S("builtin"), (struct str){NULL, 0}, t->input_schema);
+	bool failed = buf_failed(&id);
+	if (!failed) {
+		memcpy(t->id_text, id.ptr, id.len);
+		t->id = (struct str){t->id_text, id.len};
+	}
+	buf_done(&id);
+	return failed ? err_plain(e, E_NOMEM) : 0;
+}
+
+static int
 tool_fill(struct tool *t, struct err *e)
 {
 	const struct json *root = json_root(t->card);
@@ -281,6 +296,8 @@ tool_fill(struct tool *t, struct err *e)
 	if (rc == 0)
 		rc = check_examples(e, &c);
 	if (rc < 0)
+		return rc;
+	if ((rc = id_fill(t, e)) < 0)
 		return rc;
 	rc = schema_compile(t->card, t->input_schema, NULL, &t->compiled, e);
 	t->input = t->compiled;
@@ -332,6 +349,7 @@ tool_write(struct jw *w, const struct tool *t)
 {
 	jw_object(w);
 	jw_member(w, "name", t->name);
+	jw_member(w, "id", t->id);
 	if (t->title.ptr)
 		jw_member(w, "title", t->title);
 	jw_member(w, "description", t->description);

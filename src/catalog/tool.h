@@ -9,6 +9,7 @@
 #ifndef CATALOG_TOOL_H
 #define CATALOG_TOOL_H
 
+#include "catalog/toolid.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "schema/schema.h"
@@ -23,6 +24,7 @@ const char *reversibility_name(enum reversibility r);
 struct provider;
 
 struct tool {
+	struct str id;    /* builtin:read_file#0123abcd (toolid.h) */
 	struct str name;  /* [A-Za-z0-9_-]{1,64} */
 	struct str title; /* or {NULL,0} */
 	struct str description;
@@ -45,15 +47,17 @@ struct tool {
 	void (*provider_free)(void *provider_data); /* with the last reference; may be NULL */
 
 	/* private */
+	char id_text[TOOLID_MAX + 1];
 	struct json_doc *card;
 	struct schema *compiled;
 	unsigned refs;
 };
 
 /*
- * From a card (cards/README.md says what is in one). Every refusal names the field:
- * "write_file: capability: must be one of none, read, write, execute, network". Schemas of
- * native tools must keep to the portable subset. E_VALIDATION, E_NOMEM.
+ * From a card (cards/README.md says what is in one): a native tool, of the namespace "builtin".
+ * Every refusal names the field: "write_file: capability: must be one of none, read, write,
+ * execute, network". Schemas of native tools must keep to the portable subset. E_VALIDATION,
+ * E_NOMEM.
  */
 int tool_new(struct str card, struct tool **ret, struct err *e);
 struct tool *tool_ref(struct tool *t);

@@ -22,6 +22,7 @@ struct hf {
 	struct grants *grants;
 	struct questions *questions;
 	struct catalog *catalog;
+	struct learned *learned;
 	struct builtins *builtins;
 	struct sessions *sessions;
 	struct gateway gw;
@@ -35,6 +36,14 @@ struct hf {
 	struct timer janitor; /* forgets what is older than config.retention_days */
 	struct work sweeping; /* the janitor's, among the artifacts */
 	bool sweeps;
+	struct lessons {
+		struct timer timer;
+		struct work work;
+		struct buf text;
+		bool kept;    /* in a file */
+		bool changed; /* since it was written */
+		bool waiting, writing, failed;
+	} lessons;
 	bool token_required;
 	bool reachable; /* by other machines */
 	bool gateway_ready;
@@ -56,6 +65,11 @@ void hf__unwire(struct hf *hf);
 
 /* janitor.c */
 void hf__start_janitor(struct hf *hf);
+
+/* learned.c */
+int hf__learned_open(struct hf *hf, bool kept, struct err *e);
+void hf__learned_changed(void *hf);
+void hf__learned_close(struct hf *hf);
 
 /* calls.c */
 void hf__forget_subscribers(struct hf *hf);

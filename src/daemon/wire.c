@@ -118,6 +118,9 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .store = hf->store,
 	    .artifacts = hf->artifacts,
 	    .sessions = hf->sessions,
+	    .learned = hf->learned,
+	    .taught = hf__learned_changed,
+	    .taught_arg = hf,
 	    .shut = hf->shut,
 	};
 	gateway_init(&hf->gw);
@@ -140,7 +143,8 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
 	    (code = nomem(hf->questions = questions_new(hf->loop, hf->grants), e)) < 0 ||
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
-	    (code = wire_tools(hf, o, e)) < 0 || (code = wire_gateway(hf, e)) < 0)
+	    (code = wire_tools(hf, o, e)) < 0 ||
+	    (code = hf__learned_open(hf, !o->ephemeral, e)) < 0 || (code = wire_gateway(hf, e)) < 0)
 		return code;
 	policy_each_tool(hf->config.policy, warn_unknown_tool, hf);
 	hf__start_janitor(hf);
@@ -150,8 +154,10 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 void
 hf__unwire(struct hf *hf)
 {
-	if (hf->loop)
+	if (hf->loop) {
 		timer_stop(hf->loop, &hf->janitor);
+		timer_stop(hf->loop, &hf->lessons.timer);
+	}
 	front_free(hf->front);
 	sessions_free(hf->sessions);
 	if (hf->gateway_ready)
@@ -172,6 +178,7 @@ hf__unwire(struct hf *hf)
 		loop_drain(hf->loop);
 		loop_free(hf->loop);
 	}
+	hf__learned_close(hf);
 	if (hf->builtins)
 		builtins_free(hf->builtins);
 	artifacts_free(hf->artifacts); /* workers may have been storing until now */

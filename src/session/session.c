@@ -206,6 +206,8 @@ session_unref(struct session *s)
 		return;
 	CHECK(s->running.len == 0 && s->waiting.len == 0);
 	turns_forget(s, 0);
+	asked_free(s->asked);
+	browse_seen_free(s->seen);
 	workspace_unref(s->workspace);
 	free(s);
 }

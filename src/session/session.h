@@ -13,6 +13,8 @@
 #include "base/map.h"
 #include "base/ulid.h"
 #include "event/bus.h"
+#include "catalog/seen.h"
+#include "session/asked.h"
 #include "workspace/workspace.h"
 
 enum session_kind { SESSION_MAIN, SESSION_WORKER };
@@ -34,6 +36,10 @@ struct session {
 	struct list turns;        /* struct turn: open ones and the last few ended, oldest first */
 	size_t turn_count;        /* ever */
 	char event[ULID_LEN + 1]; /* session.created */
+
+	/* Its own, made when it browses; NULL before. */
+	struct asked *asked;
+	struct browse_seen *seen; /* cache-stable lists */
 
 	/* private */
 	struct sessions *sessions;

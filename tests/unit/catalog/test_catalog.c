@@ -132,6 +132,67 @@ a_near_name_is_suggested_and_a_far_one_is_not(void **state)
 	catalog_free(c);
 }
 
+static void
+a_tool_is_found_by_its_id_too(void **state)
+{
+	struct catalog *c = catalog_new(10);
+	struct err e;
+
+	(void)state;
+	add(c, "read_file", &e);
+	const struct tool *t = catalog_find(c, S("read_file"));
+	assert_true(str_starts(t->id, S("builtin:read_file#")));
+	assert_ptr_equal(catalog_find(c, t->id), t);
+	catalog_free(c);
+}
+
+static void
+check_shelf(struct catalog *c, const char *names)
+{
+	struct shelf *s;
+	struct buf got = BUF_INIT(1024);
+
+	assert_int_equal(catalog_shelf(c, &s, NULL), 0);
+	for (size_t i = 0; i < shelf_count(s); i++)
+		buf_add(&got, shelf_at(s, i)->card.name);
+	assert_string_equal(buf_z(&got), names);
+	buf_done(&got);
+}
+
+/* The shelf follows, whatever came and went between two looks; an old one stays as it was. */
+static void
+the_shelf_has_what_there_is(void **state)
+{
+	struct catalog *c = catalog_new(100);
+	struct shelf *old, *same;
+	struct err e;
+
+	(void)state;
+	check_shelf(c, "");
+	add(c, "b", &e), add(c, "a", &e);
+	check_shelf(c, "ab");
+	assert_int_equal(catalog_shelf(c, &old, &e), 0);
+	assert_int_equal(catalog_shelf(c, &same, &e), 0);
+	assert_ptr_equal(old, same);
+	shelf_ref(old);
+	add(c, "d", &e), add(c, "c", &e);
+	catalog_remove(c, S("d"));
+	catalog_remove(c, S("a"));
+	check_shelf(c, "bc");
+	catalog_remove(c, S("b")), add(c, "b", &e); /* another one, the same id */
+	check_shelf(c, "bc");
+	for (char name[2] = "e"; *name <= 'z'; ++*name)
+		add(c, name, &e);
+	for (char name[2] = "e"; *name < 'y'; ++*name)
+		catalog_remove(c, str_of(name));
+	check_shelf(c, "bcyz");
+	catalog_remove(c, S("b")), catalog_remove(c, S("c")), catalog_remove(c, S("y"));
+	check_shelf(c, "z");
+	assert_int_equal(shelf_count(old), 2);
+	shelf_unref(old);
+	catalog_free(c);
+}
+
 int
 main(void)
 {
@@ -140,6 +201,8 @@ main(void)
 	    cmocka_unit_test(a_second_tool_of_one_name_is_refused_by_name),
 	    cmocka_unit_test(more_than_the_maximum_is_refused),
 	    cmocka_unit_test(a_removed_tool_is_gone_but_holders_keep_it),
+	    cmocka_unit_test(a_tool_is_found_by_its_id_too),
+	    cmocka_unit_test(the_shelf_has_what_there_is),
 	    cmocka_unit_test(a_near_name_is_suggested_and_a_far_one_is_not),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,7 +216,8 @@ lists_show_effects_and_schema(void **state)
 	tool_write(&w, t);
 	assert_string_equal(
 	    buf_z(&b),
-	    "{\"name\":\"t\",\"description\":\"d\",\"capability\":\"write\",\"side_effects\":"
+	    "{\"name\":\"t\",\"id\":\"builtin:t#143efa09\",\"description\":\"d\",\"capability\":"
+	    "\"write\",\"side_effects\":"
 	    "\"write\","
 	    "\"reversibility\":\"pure\",\"requires_workspace\":false,\"timeout_ms\":60000,"
 	    "\"input_schema\":{\"type\":\"object\",\"properties\":{\"p\":{\"type\":\"string\"}}}}");

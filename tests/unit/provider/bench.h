@@ -31,7 +31,9 @@ bench_setup(void **state)
 	assert_int_equal(loop_new(&b->loop, &b->sandbox->err), 0);
 	b->builtins = builtins_new(b->loop);
 	b->catalog = catalog_new(100);
-	assert_int_equal(builtin_register_all(b->builtins, b->catalog, NULL, false, &b->sandbox->err), 0);
+	assert_int_equal(builtin_register_all(b->builtins, b->catalog, NULL, false,
+					      &b->sandbox->err),
+			 0);
 	b->text = BUF_INIT(LIMIT_RESULT_BYTES);
 	b->streamed[0] = b->streamed[1] = BUF_INIT(LIMIT_RESULT_BYTES);
 	*state = b;
