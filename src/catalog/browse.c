@@ -143,45 +143,39 @@ make_group(const struct listing *l, const struct path_child *child, size_t count
 	return card_build(a, &from, ret, e);
 }
 
-/* False: nobody may see it. */
+/* The next card, or one more that there is no room for; nothing for what nobody may see. */
 static int
-make_card(const struct listing *l, const struct path_child *child, struct card *ret, bool *shown,
-	  struct err *e)
+list_card(const struct listing *l, const struct path_child *child, struct err *e)
 {
-	struct str about;
-	size_t count = 0;
+	struct browse_reply *r = l->reply;
+	const struct shelf_item *item = child->tool ? shelf_item_of(child->tool) : NULL;
+	struct str about = {NULL, 0};
+	size_t count = item ? is_listed(l, item) : count_listed(l, child, &about);
+	int rc = 0;
 
-	if (child->tool) {
-		const struct shelf_item *item = shelf_item_of(child->tool);
-		*shown = is_listed(l, item);
-		*ret = item->card;
+	if (count == 0)
+		return 0;
+	if (r->count == l->limit) {
+		r->left_out++;
 		return 0;
 	}
-	count = count_listed(l, child, &about);
-	*shown = count > 0;
-	return *shown ? make_group(l, child, count, about, ret, e) : 0;
+	if (item)
+		r->cards[r->count] = item->card;
+	else
+		rc = make_group(l, child, count, about, &r->cards[r->count], e);
+	r->count += rc == 0;
+	return rc;
 }
 
 static int
 list_cards(const struct listing *l, const struct path_node *n, struct err *e)
 {
-	struct browse_reply *r = l->reply;
 	struct path_child child = {.to = n->from};
-	struct card card;
-	bool shown;
-	int rc;
+	int rc = 0;
 
-	while (path_next(shelf_tree(l->shelf), n, &child)) {
-		if (r->count == l->limit) {
-			r->left_out++;
-			continue;
-		}
-		if ((rc = make_card(l, &child, &card, &shown, e)) < 0)
-			return rc;
-		if (shown)
-			r->cards[r->count++] = card;
-	}
-	return 0;
+	while (rc == 0 && path_next(shelf_tree(l->shelf), n, &child))
+		rc = list_card(l, &child, e);
+	return rc;
 }
 
 static size_t
@@ -227,21 +221,69 @@ browse_path(const struct shelf *s, const struct browse_args *args, const struct 
 
 /* Replies. */
 
-/* Section 2.3. A card keeps to its own cap; only line ends can be too many. */
-static bool
-fits(const struct browse_reply *r)
+static void
+render_line(struct buf *out, const struct browse_reply *r, size_t i, size_t n)
 {
-	size_t most = CARD_CAP * r->count + CARD_PREAMBLE, tokens = 0;
-	struct buf text = BUF_INIT(LIMIT_ANSWER_BYTES);
+	card_render(out, &r->cards[i], i + 1, r->stable ? 0 : n);
+	buf_addc(out, '\n');
+}
+
+/* Tokens a line has at most besides its card's: two of long numbers and one of its end. */
+#define LINE_TOKENS 3
+
+static bool
+fits_surely(const struct browse_reply *r)
+{
+	size_t tokens = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		tokens += r->cards[i].tokens + 1;
-	if (tokens <= most)
-		return true;
-	browse_render(&text, r);
-	tokens = tokens_upto(buf_str(&text), most);
-	buf_done(&text);
-	return tokens <= most;
+		tokens += r->cards[i].tokens + LINE_TOKENS;
+	return tokens <= CARD_CAP * r->count + CARD_PREAMBLE;
+}
+
+/* How many of the first n cards, as lines of a list of n. No token crosses the end of a line. */
+static size_t
+count_fitting(const struct browse_reply *r, size_t n, struct buf *line)
+{
+	size_t tokens = 0, fit = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		buf_reset(line);
+		render_line(line, r, i, n);
+		tokens += tokens_count(buf_str(line));
+		if (tokens <= CARD_CAP * (i + 1) + CARD_PREAMBLE)
+			fit = i + 1;
+	}
+	return fit;
+}
+
+/* Section 2.3. A card keeps to its own cap; only numbers and line ends can be too many. */
+static void
+bound(struct browse_reply *r)
+{
+	struct buf line = BUF_INIT(LIMIT_CARD_BYTES);
+	size_t fit = r->count;
+
+	if (!fits_surely(r))
+		fit = count_fitting(r, r->count, &line);
+	if (fit < r->count) /* a list of fewer may have shorter numbers */
+		fit = count_fitting(r, r->count - 1, &line);
+	r->left_out += r->count - fit;
+	r->count = fit;
+	buf_done(&line);
+}
+
+/* Of the cards that fit; a marker is shorter than a card may be. */
+static int
+arrange(const struct shelf *s, const struct browse_args *args, const struct browse_options *o,
+	struct browse_reply *r, struct err *e)
+{
+	size_t limit = args->top_k       ? (size_t)args->top_k
+		       : args->query.ptr ? BROWSE_TOP_K
+					 : r->count + 1;
+
+	return browse_seen_arrange(o->seen, s, r->arena, r->cards, &r->count, limit, &r->left_out,
+				   e);
 }
 
 static int
@@ -250,16 +292,11 @@ fill(const struct shelf *s, const struct browse_args *args, const struct browse_
 {
 	int rc = (args->query.ptr ? browse_query : browse_path)(s, args, o, r, e);
 
-	if (rc == 0 && o->seen) {
-		size_t limit = args->top_k       ? (size_t)args->top_k
-			       : args->query.ptr ? BROWSE_TOP_K
-						 : r->count + 1;
-		r->stable = true;
-		rc = browse_seen_arrange(o->seen, s, r->arena, r->cards, &r->count, limit, e);
-	}
-	for (; rc == 0 && !fits(r); r->count--)
-		r->left_out++;
-	return rc;
+	r->stable = o->seen != NULL;
+	if (rc < 0)
+		return rc;
+	bound(r);
+	return o->seen ? arrange(s, args, o, r, e) : 0;
 }
 
 int
@@ -306,8 +343,6 @@ browse_write(struct jw *w, const struct browse_reply *r)
 void
 browse_render(struct buf *out, const struct browse_reply *r)
 {
-	for (size_t i = 0; i < r->count; i++) {
-		card_render(out, &r->cards[i], i + 1, r->stable ? 0 : r->count);
-		buf_addc(out, '\n');
-	}
+	for (size_t i = 0; i < r->count; i++)
+		render_line(out, r, i, r->count);
 }

@@ -7,8 +7,8 @@
  *	/github/issue/create_issue   one tool; "/github/create_issue" is the same
  *
  * Nothing of the tree is kept but an order: tools stand by their keys, and a node is a run of them
- * that share the beginning of theirs. A tool's segment is the words of its name in lower case with
- * "_" between, words being what is parted by other characters or by camelCase, without the
+ * that share the beginning of theirs. A tool's segment is the words of its id's name in lower case
+ * with "_" between, words being what is parted by other characters or by camelCase, without the
  * namespace in front: "CreateIssue" and "create.issue" are create_issue. One over 64 characters is
  * cut and ends in a hash. Tools with one segment are found together at its path.
  *

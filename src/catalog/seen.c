@@ -111,6 +111,15 @@ seen_add(struct browse_seen *seen, struct str id)
 	return &seen->at[at];
 }
 
+static void
+seen_forget(struct browse_seen *seen, struct seen *entry)
+{
+	size_t at = (size_t)(entry - seen->at);
+
+	seen->count--;
+	memmove(entry, entry + 1, (seen->count - at) * sizeof(*entry));
+}
+
 /* The kind is static, all else is copied. */
 static bool
 card_copy(struct arena *a, const struct card *from, struct card *ret)
@@ -165,22 +174,26 @@ known_first(struct browse_seen *seen, struct card *cards, size_t count)
 	return known;
 }
 
-/* As it was when it was first shown; now, if it never was. */
+/* As it was when it was first shown; now, if it never was. What cannot be kept was not seen. */
 static int
 freeze(struct browse_seen *seen, struct arena *a, struct card *card, struct err *e)
 {
 	struct seen *entry = seen_add(seen, card->id);
 
-	if (entry && !entry->frozen)
-		entry->frozen = card_copy(seen->arena, card, &entry->card);
-	if (entry && entry->frozen && !card_copy(a, &entry->card, card))
-		return err_plain(e, E_NOMEM);
-	return 0;
+	if (!entry)
+		return 0;
+	if (!entry->frozen && !card_copy(seen->arena, card, &entry->card)) {
+		seen_forget(seen, entry);
+		return 0;
+	}
+	entry->frozen = true;
+	return card_copy(a, &entry->card, card) ? 0 : err_plain(e, E_NOMEM);
 }
 
 int
 browse_seen_arrange(struct browse_seen *seen, const struct shelf *s, struct arena *a,
-		    struct card *cards, size_t *count, size_t limit, struct err *e)
+		    struct card *cards, size_t *count, size_t limit, size_t *left_out,
+		    struct err *e)
 {
 	struct card marker;
 	int rc;
@@ -190,6 +203,7 @@ browse_seen_arrange(struct browse_seen *seen, const struct shelf *s, struct aren
 	size_t known = known_first(seen, cards, *count), new = *count - known;
 	if (known > 0 && new > 0 && *count + 1 > limit)
 		new = limit > known + 1 ? limit - known - 1 : 0;
+	*left_out += *count - known - new;
 	qsort(cards, known, sizeof(*cards), card_by_id);
 	qsort(cards + known, new, sizeof(*cards), card_by_id);
 	for (size_t i = 0; i < known + new; i++)

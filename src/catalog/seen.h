@@ -7,7 +7,7 @@
  * ones, ordered by id. There is no marker where one of the two sides is empty.
  *
  * Whoever owns the session's handle owns one of these. It is bounded: when it is full, cards stay
- * new. It empties itself when the shelf is another one.
+ * new, and only those. It empties itself when the shelf is another one.
  */
 
 #ifndef CATALOG_SEEN_H
@@ -31,10 +31,11 @@ void browse_seen_note(struct browse_seen *seen, const struct shelf *s, struct st
 
 /*
  * Puts *count cards, best first, in their stable order, which has at most `limit` with the marker:
- * the worst of the new ones are left out. There is room for one more at cards[*count]. What is
- * written lives in the arena. E_NOMEM.
+ * the worst of the new ones are left out, and added to *left_out. There is room for one more at
+ * cards[*count]. What is written lives in the arena. E_NOMEM.
  */
 int browse_seen_arrange(struct browse_seen *seen, const struct shelf *s, struct arena *a,
-			struct card *cards, size_t *count, size_t limit, struct err *e);
+			struct card *cards, size_t *count, size_t limit, size_t *left_out,
+			struct err *e);
 
 #endif

@@ -335,14 +335,25 @@ toolid_hash8(char out[static TOOLID_HASH8], struct str upstream_name, const stru
 
 /* Aliases. */
 
+/* "text-0123abcd" */
+static bool
+is_marked(struct str text)
+{
+	size_t kept = text.len > TOOLID_HASH8 ? text.len - TOOLID_HASH8 : 0;
+	struct str mark = str_from(text, kept);
+
+	return kept > 0 && mark.ptr[0] == '-' && part_fits(&part_hash8, str_from(mark, 1));
+}
+
 /*
- * In "a__b__c" the server ends at the first "__": it may hold none, nor end in "_". Anything else
- * would let one server take the name of another's tool.
+ * In "a__b__c" the server ends at the first "__": it may hold none, nor end in "_". And what looks
+ * like marked gets a mark of its own. Anything else would let one server take the name of
+ * another's tool.
  */
 static bool
 is_clear(struct str server, struct str name)
 {
-	return part_fits(&part_alias, server) && part_fits(&part_alias, name) &&
+	return part_fits(&part_alias, server) && part_fits(&part_alias, name) && !is_marked(name) &&
 	       !memmem(server.ptr, server.len, "__", 2) && server.ptr[server.len - 1] != '_' &&
 	       server.len + 2 + name.len <= ALIAS_MAX;
 }

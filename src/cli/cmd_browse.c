@@ -66,8 +66,24 @@ print_reply(const struct args *a, const struct browse_reply *r)
 		text_print(stdout, buf_str(&out));
 	if (r->count == 0 && term_is(stderr))
 		fputs("No tool fits.\n", stderr);
+	if (r->left_out > 0 && term_is(stderr))
+		fprintf(stderr, "%zu more left out.\n", r->left_out);
 	buf_done(&out);
 	return code;
+}
+
+/* Nobody should look in vain for a tool that is there. */
+static void
+tell_problems(const struct shelf *s)
+{
+	size_t count = shelf_problems(s), first = 0;
+
+	if (count == 0)
+		return;
+	while (!shelf_at(s, first)->problem.ptr)
+		first++;
+	refuse("%zu tool%s not shown: %.*s%s", count, count == 1 ? " is" : "s are",
+	       STR_ARG(shelf_at(s, first)->problem), count == 1 ? "" : "; ...");
 }
 
 int
@@ -83,8 +99,10 @@ cmd_browse(const struct args *a)
 	int code = shelve(args_value(a, "catalog"), &shelf);
 	if (code != EXIT_FINE)
 		return code;
-	if (browse(shelf, &args, NULL, &reply, &e) < 0) {
-		code = refused(a, &e, args.path, EXIT_REFUSED);
+	tell_problems(shelf);
+	int rc = browse(shelf, &args, NULL, &reply, &e);
+	if (rc < 0) {
+		code = refused(a, &e, args.path, rc == E_VALIDATION ? EXIT_USAGE : EXIT_REFUSED);
 	} else {
 		code = print_reply(a, &reply);
 		browse_done(&reply);

@@ -11,6 +11,7 @@
 #include "cli/api.h"
 #include "cli/args.h"
 #include "cli/input.h"
+#include "text/plain.h"
 
 /* Tools on their way: texts are in their documents and in the arena. */
 struct load {
@@ -52,12 +53,12 @@ load_grow(struct load *l)
 }
 
 static int
-read_tags(struct arena *a, const struct json *list, struct shelf_tool *t)
+read_tags(struct arena *a, const struct json *list, struct shelf_tool *t, struct err *e)
 {
 	struct str *tags = arena_alloc(a, (json_len(list) + 1) * sizeof(*tags));
 
 	if (!tags)
-		return E_NOMEM;
+		return err_plain(e, E_NOMEM);
 	for (struct json_iter it = json_iter(json_is(list, JSON_ARRAY) ? list : NULL);
 	     json_next(&it);)
 		if (json_is(it.value, JSON_STRING))
@@ -66,9 +67,25 @@ read_tags(struct arena *a, const struct json *list, struct shelf_tool *t)
 	return 0;
 }
 
+/* Catalogs have ids of many forms; what could not stand in a line of cards is none. */
+static bool
+is_plain_id(struct str id)
+{
+	struct buf line = BUF_INIT(TOOLID_MAX);
+	bool same;
+
+	if (id.len > TOOLID_MAX)
+		return false;
+	plain_line(&line, id, TOOLID_MAX);
+	same = str_eq(buf_str(&line), id);
+	buf_done(&line);
+	return same;
+}
+
 /* The id it has or is given, and the namespace it says or its id has. */
 static int
-read_id(struct arena *a, const struct json *from, struct str server, struct shelf_tool *t)
+read_id(struct arena *a, const struct json *from, struct str server, struct shelf_tool *t,
+	struct err *e)
 {
 	struct str version = member(json_get(from, S("_meta")), "version");
 	struct str said = member(from, "namespace"), ns = said.len ? said : server;
@@ -76,6 +93,9 @@ read_id(struct arena *a, const struct json *from, struct str server, struct shel
 	struct toolid parts;
 
 	t->id = member(from, "id");
+	if (t->id.len > 0 && !is_plain_id(t->id))
+		return err_set(e, E_BAD_REQUEST,
+			       "an id is one line of at most %d bytes of plain text", TOOLID_MAX);
 	if (t->id.len == 0) {
 		toolid_derive(&derived, t->name, ns, version, t->input_schema);
 		t->id = arena_str(a, buf_str(&derived));
@@ -88,7 +108,7 @@ read_id(struct arena *a, const struct json *from, struct str server, struct shel
 		t->ns = said;
 	bool failed = buf_failed(&derived) || !t->id.ptr;
 	buf_done(&derived);
-	return failed ? E_NOMEM : 0;
+	return failed ? err_plain(e, E_NOMEM) : 0;
 }
 
 /* What the gateway says of its own tools, and what MCP servers say of theirs. */
@@ -126,13 +146,13 @@ load_add(struct load *l, struct json_doc *doc, const struct json *from, struct s
 	if (!t.input_schema)
 		t.input_schema = json_get(from, S("inputSchema"));
 	json_double(json_get(from, S("cost_hint")), &t.cost_hint);
-	bool named = t.name.len > 0;
-	bool whole = named && read_tags(l->arena, json_get(from, S("tags")), &t) == 0 &&
-		     read_id(l->arena, from, server, &t) == 0;
+	int rc = t.name.len > 0 ? 0 : err_set(e, E_BAD_REQUEST, "a tool is an object with a name");
+	if (rc == 0)
+		rc = read_tags(l->arena, json_get(from, S("tags")), &t, e);
+	if (rc == 0)
+		rc = read_id(l->arena, from, server, &t, e);
 	l->tools[l->count++] = t;
-	if (!named)
-		return err_set(e, E_BAD_REQUEST, "a tool is an object with a name");
-	return whole ? 0 : err_plain(e, E_NOMEM);
+	return rc;
 }
 
 static int

@@ -13,11 +13,12 @@ static const struct range blanks[] = {
 
 static const struct range controls[] = {{0x00, 0x1f}, {0x7f, 0x9f}};
 
-/* The joiners U+200C and U+200D are not here: Persian, Hindi and many emoji are written with them.
- */
+/* Unicode's Default_Ignorable_Code_Point and annotations, without the joints below. */
 static const struct range hidden[] = {
-    {0xad, 0xad},     {0x61c, 0x61c},   {0x180e, 0x180e}, {0x200b, 0x200b}, {0x200e, 0x200f},
-    {0x202a, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+    {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},     {0x115f, 0x1160}, {0x17b4, 0x17b5},
+    {0x180b, 0x180f},   {0x200b, 0x200b},   {0x200e, 0x200f},   {0x202a, 0x202e}, {0x2060, 0x206f},
+    {0x3164, 0x3164},   {0xfe00, 0xfe0e},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0}, {0xfff0, 0xfffb},
+    {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
 };
 
 static bool
@@ -35,11 +36,26 @@ plain_is_blank(uint32_t c)
 	return is_in(c, blanks, ARRAY_LEN(blanks));
 }
 
+/*
+ * Persian, Hindi and many emoji are written with characters that join what stands beside them:
+ * U+FE0F, then U+200C or U+200D. There is no use for more, but to hide a text in.
+ */
+enum joint { JOINT_NONE, JOINT_EMOJI, JOINT_JOINER };
+
+static enum joint
+joint_of(uint32_t c)
+{
+	if (c == 0xfe0f)
+		return JOINT_EMOJI;
+	return c == 0x200c || c == 0x200d ? JOINT_JOINER : JOINT_NONE;
+}
+
 bool
 plain_line(struct buf *out, struct str text, size_t max_chars)
 {
 	size_t chars = 0, n;
 	bool blank = false;
+	enum joint joint, before = JOINT_JOINER; /* there is nothing to join yet */
 
 	for (; text.len > 0; text = str_from(text, n)) {
 		uint32_t c = 0xfffd;
@@ -51,9 +67,11 @@ plain_line(struct buf *out, struct str text, size_t max_chars)
 			n = 1;
 		if (plain_is_blank(c) || is_in(c, controls, ARRAY_LEN(controls))) {
 			blank = chars > 0;
+			before = JOINT_JOINER;
 			continue;
 		}
-		if (is_in(c, hidden, ARRAY_LEN(hidden)))
+		joint = joint_of(c);
+		if (is_in(c, hidden, ARRAY_LEN(hidden)) || (joint && joint <= before))
 			continue;
 		if (chars + blank + 1 > max_chars)
 			return true;
@@ -62,6 +80,7 @@ plain_line(struct buf *out, struct str text, size_t max_chars)
 		buf_add(out, shown);
 		chars += blank + 1;
 		blank = false;
+		before = joint;
 	}
 	return false;
 }

@@ -12,8 +12,8 @@
 
 /*
  * Control characters and blanks of every kind become one blank, and none at the ends; invisible
- * and direction-changing characters go; a bad byte becomes U+FFFD. At most max_chars characters
- * are written: true when there were more.
+ * and direction-changing characters go, joiners where they join nothing; a bad byte becomes U+FFFD.
+ * At most max_chars characters are written: true when there were more.
  */
 bool plain_line(struct buf *out, struct str text, size_t max_chars);
 

@@ -16,6 +16,9 @@
 #define USER_MAX 512 /* user and password in a URL */
 #define TITLE_MAX 64 /* between the dashes of a private key */
 #define KEY_MAX 65536
+#define KEY_NEAR 64   /* between two lines of a private key: what a log puts before each */
+#define KEY_LINE 24   /* so many letters of base64 are one there */
+#define ESCAPE_MAX 24 /* numbers of a colour */
 
 _Static_assert(SECRETS_WINDOW > 2 * (LOOK_BACK + FIRST_PART + VALUE_SEEN + USER_MAX),
 	       "what waits for more leaves no room for it");
@@ -52,6 +55,9 @@ enum {
 	LOGIN = 1 << 10,    /* in the user and password of a URL */
 	KEY_BODY = 1 << 11, /* of a private key */
 	BASE64 = 1 << 12,   /* what tokens in headers are made of, beside letters and digits */
+	ESCAPE = 1 << 13,   /* begins what ends in a letter and is no word */
+	HEX = 1 << 14,
+	SEMICOLON = 1 << 15,
 	ALNUM = UPPER | LOWER | DIGIT,
 	WORD = ALNUM | UNDER,
 	SLUG = WORD | DASH,
@@ -60,9 +66,11 @@ enum {
 
 #define IN_ALL (BARE | QUOTED | LOGIN)
 static const uint16_t classes[256] = {
-    ['A' ... 'Z'] = UPPER | IN_ALL | KEY_BODY,
-    ['a' ... 'z'] = LOWER | IN_ALL | KEY_BODY,
-    ['0' ... '9'] = DIGIT | IN_ALL | TELLING | KEY_BODY,
+    ['A' ... 'F'] = UPPER | IN_ALL | KEY_BODY | HEX,
+    ['G' ... 'Z'] = UPPER | IN_ALL | KEY_BODY,
+    ['a' ... 'f'] = LOWER | IN_ALL | KEY_BODY | HEX,
+    ['g' ... 'z'] = LOWER | IN_ALL | KEY_BODY,
+    ['0' ... '9'] = DIGIT | IN_ALL | TELLING | KEY_BODY | HEX,
     ['_'] = UNDER | IN_ALL,
     ['-'] = DASH | IN_ALL | KEY_BODY,
     ['.'] = DOT | IN_ALL | KEY_BODY,
@@ -72,7 +80,7 @@ static const uint16_t classes[256] = {
     ['!'] = IN_ALL | TELLING,
     ['@'] = IN_ALL | TELLING,
     ['$'] = IN_ALL | TELLING,
-    ['%'] = IN_ALL | TELLING,
+    ['%'] = IN_ALL | TELLING | ESCAPE,
     ['^'] = IN_ALL | TELLING,
     ['*'] = IN_ALL | TELLING,
     ['#'] = BARE | QUOTED | TELLING,
@@ -81,15 +89,18 @@ static const uint16_t classes[256] = {
     [':'] = IN_ALL | KEY_BODY,
     ['&'] = QUOTED | LOGIN,
     [','] = QUOTED | LOGIN | KEY_BODY,
-    [';'] = QUOTED | LOGIN,
+    [';'] = QUOTED | LOGIN | SEMICOLON,
     ['|'] = QUOTED | LOGIN,
     ['('] = QUOTED | LOGIN,
     [')'] = QUOTED | LOGIN,
-    ['['] = QUOTED | LOGIN,
+    ['['] = QUOTED | LOGIN | ESCAPE,
     [']'] = QUOTED | LOGIN,
     ['{'] = QUOTED | LOGIN,
     ['}'] = QUOTED | LOGIN,
-    ['\\'] = KEY_BODY, /* \n, where the key stands in JSON */
+    ['<'] = QUOTED,
+    ['>'] = QUOTED,
+    ['`'] = QUOTED,
+    ['\\'] = KEY_BODY | ESCAPE, /* \n, where the key stands in JSON */
     [' '] = BLANK | KEY_BODY,
     ['\t'] = BLANK | KEY_BODY,
     ['\r'] = KEY_BODY,
@@ -126,6 +137,8 @@ struct finding {
 	size_t keep;      /* bytes that stay before the mark */
 	size_t eat;       /* and those it stands for */
 	unsigned swallow; /* with all of this class that follow */
+	bool opens_key;   /* and the body of the private key */
+	size_t near;      /* or other lines of it, the next within so many bytes */
 };
 
 /* Does this stand `from` bytes ahead? fold: in any case. */
@@ -174,16 +187,71 @@ peek(const struct place *p, size_t from, char *ret)
 			return need_;                                                              \
 	} while (0)
 
+/*
+ * What ends in a letter or a digit and is no part of the word behind it: \n and \u0026 in JSON, %3D
+ * in a URL, [31m and [K in a terminal. How long; 0: none begins there.
+ */
+static enum answer
+escape(const struct place *p, size_t from, size_t *ret)
+{
+	char c = p->at[from], next;
+	size_t n, hex = c == '%' ? 2 : 0, head = c == '%' ? 1 : 2;
+
+	*ret = 0;
+	if (c == '[') {
+		NEED(count(p, from + 1, DIGIT | SEMICOLON, ESCAPE_MAX, &n));
+		NEED(peek(p, from + 1 + n, &next));
+		*ret = next == 'm' || next == 'K' ? n + 2 : 0;
+		return YES;
+	}
+	if (c == '\\') {
+		NEED(peek(p, from + 1, &next));
+		hex = next == 'u' ? 4 : next == 'x' ? 2 : 0;
+		if (next && strchr("nrtbfv", next))
+			*ret = 2;
+	}
+	if (hex) {
+		NEED(count(p, from + head, HEX, hex, &n));
+		*ret = n == hex ? head + n : 0;
+	}
+	return YES;
+}
+
+/* Blanks and colours from *at on are passed over. */
+static enum answer
+blanks(const struct place *p, size_t *at)
+{
+	size_t n;
+	char c;
+
+	for (int i = 0; i < 4; i++) {
+		NEED(count(p, *at, BLANK, 8, &n));
+		*at += n;
+		NEED(peek(p, *at, &c));
+		if (c != '\033')
+			break;
+		NEED(peek(p, *at + 1, &c));
+		if (c != '[')
+			break;
+		NEED(escape(p, *at + 1, &n));
+		*at += 1 + n;
+	}
+	return YES;
+}
+
 /* ---- tokens that say what they are ---- */
 
+#define KEY64 ALNUM | BASE64, KEY_LINE, {NULL, 0}, 0, 0, 3 /* line by line, if it is in lines */
+
 static const struct token {
-	char prefix[20];
+	char prefix[28];
 	enum secret_kind kind;
 	unsigned class;
 	size_t least;
 	struct str joint; /* before a second part, or {NULL,0} */
 	size_t least_behind;
 	unsigned class_behind;
+	size_t near; /* as in struct finding */
 } tokens[] = {
     {"AKIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
     {"ASIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
@@ -191,6 +259,12 @@ static const struct token {
     {"AIza", SECRET_GOOGLE, SLUG, 35},
     {"AGE-SECRET-KEY-1", SECRET_SERVICE, UPPER | DIGIT, 50},
     {"GOCSPX-", SECRET_GOOGLE, SLUG, 20},
+    /* "-----BEGIN PRIVATE" and so on, in base64; clusters keep keys so. */
+    {"LS0tLS1CRUdJTiBQUklWQVRF", SECRET_PRIVATE_KEY, KEY64},
+    {"LS0tLS1CRUdJTiBSU0EgUFJJ", SECRET_PRIVATE_KEY, KEY64},
+    {"LS0tLS1CRUdJTiBFQyBQUklW", SECRET_PRIVATE_KEY, KEY64},
+    {"LS0tLS1CRUdJTiBPUEVOU1NI", SECRET_PRIVATE_KEY, KEY64},
+    {"LS0tLS1CRUdJTiBFTkNSWVBU", SECRET_PRIVATE_KEY, KEY64},
     {"SG.", SECRET_SERVICE, SLUG, 16, S("."), 16, SLUG},
     {"dapi", SECRET_SERVICE, ALNUM, 32},
     {"dop_v1_", SECRET_SERVICE, ALNUM, 40},
@@ -242,7 +316,10 @@ one_token(const struct place *p, const struct token *t, struct finding *f)
 			return NO;
 		at += n;
 	}
-	*f = (struct finding){t->kind, 0, at, t->joint.ptr ? t->class_behind : t->class};
+	*f = (struct finding){.kind = t->kind,
+			      .eat = at,
+			      .swallow = t->joint.ptr ? t->class_behind : t->class,
+			      .near = t->near};
 	return YES;
 }
 
@@ -259,38 +336,15 @@ token(const struct place *p, struct finding *f)
 	return NO;
 }
 
-/* ---- values ---- */
-
-static bool
-telling(const char *value, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (is(value[i], TELLING))
-			return true;
-	return false;
-}
-
-/* "Bearer abc123..." */
-static enum answer
-bearer(const struct place *p, struct finding *f)
-{
-	size_t at = sizeof("bearer") - 1, blanks, n;
-
-	NEED(stands(p, 0, S("bearer"), true));
-	NEED(count(p, at, BLANK, 2, &blanks));
-	NEED(count(p, at += blanks, HEADER, VALUE_SEEN, &n));
-	if (blanks == 0 || n < VALUE_LEAST || !telling(p->at + at, n))
-		return NO;
-	*f = (struct finding){SECRET_BEARER, at, n, HEADER};
-	return YES;
-}
+/* ---- names ---- */
 
 static bool
 ends_with(struct str name, const char *word)
 {
 	size_t n = strlen(word);
 
-	return name.len >= n && str_eq_nocase(str_from(name, name.len - n), str_of(word));
+	return name.len >= n && lower(name.ptr[name.len - 1]) == word[n - 1] &&
+	       str_eq_nocase(str_from(name, name.len - n), str_of(word));
 }
 
 static bool
@@ -306,11 +360,12 @@ has(struct str name, const char *word)
 static bool
 secret_name(struct str name)
 {
-	static const char *const ends[] = {"password",   "passwd",     "passphrase", "pwd",
-					   "secret",     "token",      "api_key",    "apikey",
-					   "api-key",    "access_key", "access-key", "accesskey",
-					   "auth_key",   "secret_key", "secret-key", "secretkey",
-					   "private_key"};
+	static const char *const ends[] = {
+	    "password",   "passwd",         "passphrase",  "pwd",        "secret",
+	    "token",      "api_key",        "apikey",      "api-key",    "access_key",
+	    "access-key", "accesskey",      "auth_key",    "secret_key", "secret-key",
+	    "secretkey",  "private_key",    "account_key", "accountkey", "_pass",
+	    "-pass",      "secret_key_base"};
 	static const char *const public[] = {"page", "next", "cursor", "continu", "sync"};
 
 	bool secret = false;
@@ -322,21 +377,109 @@ secret_name(struct str name)
 	return secret;
 }
 
-/* The name before ":" or "=", perhaps in quotes: p stands at the sign. */
-static struct str
-name_before(const struct place *p)
+/* Where colours that end there begin. */
+static const char *
+before_colours(const char *first, const char *end)
 {
-	const char *end = p->at, *from;
+	const char *at = end;
 
-	for (int i = 0; i < 8 && end > p->first && is(end[-1], BLANK); i++)
+	while (at - first >= 3 && (at[-1] == 'm' || at[-1] == 'K')) {
+		for (at--; at > first && is(at[-1], DIGIT | SEMICOLON);)
+			at--;
+		if (at - first < 2 || at[-1] != '[' || at[-2] != '\033')
+			break;
+		end = at -= 2;
+	}
+	return end;
+}
+
+static const char *
+before_blanks(const char *first, const char *end)
+{
+	for (int i = 0; i < 8 && end > first && is(end[-1], BLANK); i++)
 		end--;
-	if (end > p->first && (end[-1] == '"' || end[-1] == '\''))
+	return end;
+}
+
+static bool
+is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+static const char *
+before_quote(const char *first, const char *end)
+{
+	if (end > first && is_quote(end[-1]))
 		end--;
-	if (end > p->first && end[-1] == '\\')
+	for (int i = 0; i < 8 && end > first && end[-1] == '\\'; i++)
 		end--;
-	for (from = end; from > p->first && end - from < NAME_MAX && is(from[-1], SLUG);)
+	return end;
+}
+
+/*
+ * The name before ":" or "=", perhaps in quotes or coloured: p stands at the sign; or behind it,
+ * perhaps behind a blank and a quote, and it is this one.
+ */
+static struct str
+name_before(const struct place *p, char sign)
+{
+	const char *first = p->first, *end = p->at, *from;
+
+	if (sign) {
+		end = before_blanks(first, before_quote(first, end));
+		if (end == first || *--end != sign)
+			return (struct str){NULL, 0};
+	}
+	end = before_blanks(first, before_colours(first, end));
+	end = before_quote(first, end);
+	for (from = end; from > first && end - from < NAME_MAX && is(from[-1], SLUG);)
 		from--;
 	return (struct str){from, (size_t)(end - from)};
+}
+
+/* ---- values ---- */
+
+static bool
+telling(const char *value, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (is(value[i], TELLING))
+			return true;
+	return false;
+}
+
+/* "Bearer abc123...", and behind the name of the header also "Basic abc123..." */
+static enum answer
+scheme(const struct place *p, struct finding *f)
+{
+	char second;
+
+	NEED(peek(p, 1, &second));
+	bool bearer = lower(second) == 'e';
+	struct str word = bearer ? S("bearer") : S("basic");
+	size_t at = word.len, blank, n;
+
+	NEED(stands(p, 0, word, true));
+	NEED(count(p, at, BLANK, 2, &blank));
+	NEED(count(p, at += blank, HEADER, VALUE_SEEN, &n));
+	if (blank == 0 || n < VALUE_LEAST)
+		return NO;
+	if (bearer ? !telling(p->at + at, n) : !ends_with(name_before(p, ':'), "authorization"))
+		return NO;
+	*f = (struct finding){SECRET_BEARER, at, n, HEADER};
+	return YES;
+}
+
+/* A path, a variable, asterisks. An AWS secret may begin like a path; it has its own length. */
+static bool
+no_secret(const char *value, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && is(value[n], ALNUM | BASE64))
+		n++;
+	return strchr("/.~$*%", value[0]) && !(len == 40 && n == len);
 }
 
 static enum answer
@@ -346,7 +489,7 @@ bare_value(const struct place *p, size_t at, struct finding *f)
 	char behind;
 
 	NEED(count(p, at, BARE, VALUE_SEEN, &n));
-	if (n < VALUE_LEAST || strchr("/.~$*%", p->at[at]) || !telling(p->at + at, n))
+	if (n < VALUE_LEAST || no_secret(p->at + at, n) || !telling(p->at + at, n))
 		return NO;
 	NEED(peek(p, at + n, &behind));
 	if (n < VALUE_SEEN && (behind == '(' || behind == '['))
@@ -355,17 +498,26 @@ bare_value(const struct place *p, size_t at, struct finding *f)
 	return YES;
 }
 
+/* Up to its own quote; `close` is what that begins with: a backslash where the text is escaped. */
 static enum answer
-quoted_value(const struct place *p, size_t at, struct finding *f)
+quoted_value(const struct place *p, size_t at, char quote, char close, struct finding *f)
 {
-	size_t n;
-	char behind;
+	size_t left = (size_t)(p->end - p->at) - at, n = 0;
+	char c;
 
-	NEED(count(p, at, QUOTED, VALUE_SEEN, &n));
-	if (n < VALUE_LEAST || strchr("$*%{[(", p->at[at]))
+	for (;; n++) {
+		NEED(peek(p, at + n, &c));
+		if (n >= VALUE_SEEN || c == close)
+			break;
+		if (c == '\\')
+			NEED(peek(p, at + ++n, &c)); /* whatever it is */
+		else if (!is(c, QUOTED) && (!is_quote(c) || c == quote))
+			break;
+	}
+	n = n < left ? n : left; /* a backslash may be the last byte */
+	if (n < VALUE_LEAST || strchr("$*%{[(<", p->at[at]))
 		return NO;
-	NEED(peek(p, at + n, &behind));
-	if (n < VALUE_SEEN && behind && !strchr("\"'\\", behind))
+	if (n < VALUE_SEEN && c && c != close)
 		return NO; /* a sentence */
 	*f = (struct finding){SECRET_ASSIGNED, at, n, QUOTED};
 	return YES;
@@ -375,22 +527,23 @@ quoted_value(const struct place *p, size_t at, struct finding *f)
 static enum answer
 assigned(const struct place *p, struct finding *f)
 {
-	size_t at = 1, n;
+	size_t at = 1, slashes = 0;
 	char c;
 
-	if (!secret_name(name_before(p)))
+	if (!secret_name(name_before(p, '\0')))
 		return NO;
 	for (int i = 0; i < 2; i++, at++) {
 		NEED(peek(p, at, &c));
 		if (c != '=' && c != '>')
 			break;
 	}
-	NEED(count(p, at, BLANK, 8, &n));
-	at += n;
+	NEED(blanks(p, &at));
 	NEED(peek(p, at, &c));
-	if (c == '\\')
+	for (; c == '\\' && slashes < 8; slashes++)
 		NEED(peek(p, ++at, &c));
-	return c == '"' || c == '\'' ? quoted_value(p, at + 1, f) : bare_value(p, at, f);
+	if (is_quote(c))
+		return quoted_value(p, at + 1, c, slashes ? '\\' : c, f);
+	return bare_value(p, at, f);
 }
 
 /* scheme://user:password@host; a password may have an "@", so the last one counts. */
@@ -446,7 +599,23 @@ private_key(const struct place *p, struct finding *f)
 	size_t n;
 
 	NEED(key_line(p, S("-----BEGIN "), &n));
-	*f = (struct finding){SECRET_PRIVATE_KEY, 0, n, 0};
+	*f = (struct finding){.kind = SECRET_PRIVATE_KEY, .eat = n, .opens_key = true};
+	return YES;
+}
+
+/* A line of one, near to where its body seemed to end. */
+static enum answer
+key_rest(const struct place *p, struct finding *f)
+{
+	size_t n;
+
+	NEED(count(p, 0, ALNUM | BASE64, KEY_LINE, &n));
+	if (n < KEY_LINE)
+		return NO;
+	*f = (struct finding){.kind = SECRET_PRIVATE_KEY,
+			      .eat = n,
+			      .swallow = ALNUM | BASE64,
+			      .near = KEY_NEAR};
 	return YES;
 }
 
@@ -467,6 +636,7 @@ key_goes_on(struct secrets *s, const struct place *p, size_t *ret)
 	}
 	if (!is(*p->at, KEY_BODY) || s->in_key >= KEY_MAX) {
 		s->in_key = 0;
+		s->near = KEY_NEAR;
 		return NO;
 	}
 	s->in_key++;
@@ -477,10 +647,10 @@ key_goes_on(struct secrets *s, const struct place *p, size_t *ret)
 
 /* Who looks at a place that begins so; everybody else is passed over. */
 static enum answer (*const lookers[256])(const struct place *p, struct finding *f) = {
-    ['A'] = token,  ['G'] = token,      ['S'] = token,      ['d'] = token,       ['e'] = token,
-    ['g'] = token,  ['h'] = token,      ['n'] = token,      ['p'] = token,       ['r'] = token,
-    ['s'] = token,  ['w'] = token,      ['x'] = token,      ['y'] = token,       ['B'] = bearer,
-    ['b'] = bearer, [':'] = after_sign, ['='] = after_sign, ['-'] = private_key,
+    ['A'] = token,  ['G'] = token,  ['L'] = token,      ['S'] = token,      ['d'] = token,
+    ['e'] = token,  ['g'] = token,  ['h'] = token,      ['n'] = token,      ['p'] = token,
+    ['r'] = token,  ['s'] = token,  ['w'] = token,      ['x'] = token,      ['y'] = token,
+    ['B'] = scheme, ['b'] = scheme, [':'] = after_sign, ['='] = after_sign, ['-'] = private_key,
 };
 
 /* Bytes that still belong to the last secret. False: more of the stream is needed. */
@@ -512,6 +682,14 @@ word_end(const char *at, const char *end)
 	return at;
 }
 
+static enum answer
+look(const struct place *p, bool near_key, struct finding *f)
+{
+	enum answer a = near_key && is(*p->at, ALNUM | BASE64) ? key_rest(p, f) : NO;
+
+	return a == NO && lookers[(unsigned char)*p->at] ? lookers[(unsigned char)*p->at](p, f) : a;
+}
+
 /*
  * The next secret from s->at on: YES; NO when the window has none; MORE where one may begin. No
  * token begins inside a word, so words are passed over whole.
@@ -520,20 +698,28 @@ static enum answer
 search(struct secrets *s, bool last, struct finding *f)
 {
 	const char *at = s->window + s->at, *end = s->window + s->len;
+	size_t near = s->at + s->near, n;
 	enum answer a = NO;
 
-	if (s->at > 0 && is(at[-1], WORD))
+	if (s->at > 0 && !s->escaped && is(at[-1], WORD))
 		at = word_end(at, end);
 	while (at < end) {
-		if (lookers[(unsigned char)*at]) {
+		bool near_key = (size_t)(at - s->window) < near;
+		bool escapes = is(*at, ESCAPE);
+		if (near_key || escapes || lookers[(unsigned char)*at]) {
 			struct place p = {at - s->window > LOOK_BACK ? at - LOOK_BACK : s->window,
 					  at, end, last};
-			if ((a = lookers[(unsigned char)*at](&p, f)) != NO)
+			if ((a = look(&p, near_key, f)) != NO)
+				break;
+			if (escapes && (a = escape(&p, 0, &n)) == MORE)
 				break;
 		}
-		at = is(*at, WORD) ? word_end(at, end) : at + 1;
+		s->escaped = escapes && n > 0;
+		at = s->escaped ? at + n : is(*at, WORD) ? word_end(at, end) : at + 1;
+		a = NO;
 	}
 	s->at = (size_t)(at - s->window);
+	s->near = s->at < near ? near - s->at : 0;
 	return a;
 }
 
@@ -553,8 +739,10 @@ scan(struct secrets *s, bool last, struct buf *out)
 		buf_addz(out, SECRET_MARK);
 		s->at += f.eat;
 		s->found[f.kind]++;
+		s->escaped = false;
 		s->swallowing = f.swallow;
-		s->in_key = f.kind == SECRET_PRIVATE_KEY;
+		s->in_key = f.opens_key;
+		s->near = f.near;
 	}
 }
 

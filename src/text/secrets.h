@@ -6,9 +6,11 @@
  * some two thousand. Linear in the text, whatever it is; no allocation but that of the output.
  *
  * Found are tokens with a prefix of their own (AKIA..., ghp_..., sk-ant-...), JSON Web Tokens,
- * private keys, passwords in URLs, bearer tokens, and values given to names like password or
- * api_key. The last is a guess, and made so that program text stays readable: a plain word, a
- * path, a call or a placeholder (${DB_PASSWORD}) is no secret, and a page token is none either.
+ * private keys (as text, with something before each line, and in base64), passwords in URLs,
+ * bearer tokens and basic authorization, and values given to names like password or api_key;
+ * also behind an escape (\nAKIA...) and between a terminal's colours. The last is a guess, and made
+ * so that program text stays readable: a plain word, a path, a call or a placeholder
+ * (${DB_PASSWORD}) is no secret, and a page token is none either.
  */
 
 #ifndef TEXT_SECRETS_H
@@ -38,6 +40,8 @@ enum secret_kind {
 const char *secret_kind_name(enum secret_kind k); /* "aws_key" */
 
 #define SECRETS_WINDOW 8192
+#define SECRETS_GROWTH                                                                             \
+	4 /* times the text: more than the output ever has, marks for short secrets */
 
 struct secrets {
 	size_t found[SECRET__COUNT];
@@ -45,6 +49,8 @@ struct secrets {
 	/* private */
 	unsigned swallowing; /* class of the bytes that still belong to the last secret */
 	size_t in_key;       /* bytes of a private key's body so far; 0 = not in one */
+	size_t near;         /* bytes from at on, where another line of it may begin */
+	bool escaped;        /* what ends at `at` is an escape, and no word */
 	size_t at; /* in the window: what is before is written, and kept to look back at */
 	size_t len;
 	char window[SECRETS_WINDOW];

@@ -172,7 +172,7 @@ def test_what_cannot_be_browsed_has_the_shape_of_the_document(box):
 
 def test_a_query_or_a_path_and_not_both(box):
     tools = catalog(box)
-    for words in [[], ["x", "--path", "/"], ["x", "--top-k", "0"], ["x", "--top-k", "51"], ["x", "--top-k", "many"]]:
+    for words in [[], ["x", "--path", "/"], [" "], ["x", "--top-k", "0"], ["x", "--top-k", "51"], ["x", "--top-k", "many"]]:
         done = box.run("browse", "--catalog", tools, *words)
         assert (done.returncode, done.stdout) == (USAGE, "") and done.stderr, done
         done = box.run("browse", "--catalog", tools, "--json", *words)
@@ -200,12 +200,23 @@ def test_the_same_catalog_gives_the_same_bytes(box):
 
 def test_bad_catalogs_are_refused_by_line(box):
     for text, said in [('{"name": "a"}\n{', "line 2"), ('[]\n', "line 1"), ('{"name": ""}\n', "line 1"),
+                       ('{"name": "a", "id": "a\\n[2/2] b"}\n', "line 1: an id is one line"),
+                       ('{"name": "a", "id": "a\u202eb"}\n', "line 1: an id is one line"),
+                       (json.dumps({"name": "a", "id": "a" * 241}), "line 1: an id is one line"),
                        ('{"name": "a"}\n{"name": "a"}\n', "two tools have the id mcp:a#")]:
         box.write("bad.jsonl", text)
         done = box.run("browse", "x", "--catalog", "bad.jsonl")
         assert (done.returncode, done.stdout) == (USAGE, "") and said in done.stderr, done
     done = box.run("browse", "x", "--catalog", "nowhere.jsonl")
     assert (done.returncode, done.stdout) == (USAGE, "") and "nowhere.jsonl" in done.stderr, done
+
+
+def test_a_tool_whose_card_is_too_large_is_told(box):
+    name = "".join(hashlib.sha256(b"%d" % i).hexdigest() for i in range(2))[:127]
+    path = catalog(box, [{"name": "n" + name}, {"name": "fine"}])
+    done = box.run("browse", "--path", "/mcp", "--catalog", path)
+    assert done.returncode == FINE and "mcp:fine" in done.stdout and "mcp:n" not in done.stdout, done
+    assert done.stderr.startswith("holdfast: 1 tool is not shown: mcp:n" + name[:9]), done
 
 
 def test_without_a_catalog_it_is_the_gateways_tools(box):

@@ -290,6 +290,130 @@ every_tool_of_a_catalog_can_be_reached_by_paths(void **state)
 	json_doc_unref(doc);
 }
 
+/* What a path says of a tool is what its id says, however its server calls it. */
+static void
+every_tool_is_at_the_name_of_its_id(void **state)
+{
+	static const struct shelf_tool tools[] = {
+	    {.id = {"x-v2:user.search@1", 18}, .name = {"x-v2.user/search", 16}, .ns = {"x-v2", 4}},
+	    {.id = {"x-v2:read@1", 11}, .name = {"x-v2.read", 9}, .ns = {"x-v2", 4}},
+	    {.id = {"x-v2:___-0123abcd@1", 19}, .name = {"データ", 9}, .ns = {"x-v2", 4}},
+	    {.id = {"x-v2:___-ba987654@1", 19}, .name = {"ゲート", 9}, .ns = {"x-v2", 4}},
+	};
+	struct shelf *s = shelf_of(tools, ARRAY_LEN(tools));
+
+	(void)state;
+	check_ids(s, PATH("/x-v2/user_search"), NULL, "x-v2:user.search@1");
+	check_ids(s, PATH("/x-v2/read"), NULL, "x-v2:read@1");
+	check_ids(s, PATH("/x-v2/0123abcd"), NULL, "x-v2:___-0123abcd@1");
+	shelf_unref(s);
+}
+
+/* Tools in one namespace whose ids cost so much that each card has all the tokens it may have. */
+static size_t
+fill_dear(struct shelf_tool *tools, char (*ids)[200], size_t count)
+{
+	struct arena *a = arena_new(64 * MIB);
+	uint64_t seed = 3;
+	size_t at = 0;
+
+	for (size_t len = 60; at < count;) {
+		int n = snprintf(ids[at], 200, "dear:t%zux", at);
+		for (size_t i = 0; i < len; i++)
+			ids[at][n++] = "zqxjkvwpbfhg0123456789"[next_random(&seed) % 22];
+		snprintf(ids[at] + n, 10, "@1");
+		struct card_source from = {.id = str_of(ids[at]),
+					   .description = S("No end of a sentence"),
+					   .name = S("n"),
+					   .ns = S("dear")};
+		struct card c = {.tokens = CARD_CAP + 1};
+		card_build(a, &from, &c, NULL);
+		if (c.tokens != CARD_CAP) {
+			len += c.tokens < CARD_CAP ? 1 : (size_t)-1;
+			continue;
+		}
+		tools[at] = (struct shelf_tool){.id = from.id,
+						.name = from.name,
+						.ns = from.ns,
+						.description = from.description};
+		at++;
+	}
+	arena_free(a);
+	return at;
+}
+
+/* A line end more for each than there is room for: the last are left out. Shorter lines all fit. */
+static void
+a_list_keeps_to_its_budget(void **state)
+{
+	enum { COUNT = 200 };
+	struct shelf_tool *tools = calloc(COUNT, sizeof(*tools));
+	char(*ids)[200] = calloc(COUNT, sizeof(*ids));
+	struct shelf *s = shelf_of(tools, fill_dear(tools, ids, COUNT));
+	struct browse_options o = {.seen = browse_seen_new()};
+	struct browse_reply r;
+
+	(void)state;
+	assert_int_equal(browse(s, PATH("/dear"), NULL, &r, NULL), 0);
+	assert_int_equal(r.count, CARD_PREAMBLE);
+	assert_int_equal(r.left_out, COUNT - CARD_PREAMBLE);
+	check_budget(&r);
+	browse_done(&r);
+	assert_int_equal(browse(s, PATH("/dear"), &o, &r, NULL), 0);
+	assert_int_equal(r.count, COUNT);
+	check_budget(&r);
+	browse_done(&r);
+	browse_seen_free(o.seen);
+	shelf_unref(s);
+	free(tools);
+	free(ids);
+}
+
+static bool
+is_no_nine(const struct shelf_item *item, void *arg)
+{
+	(void)arg;
+	return !str_starts(item->leaf.id, S("ns:t9"));
+}
+
+static struct shelf *
+shelf_of_many(struct shelf_tool *tools, char (*ids)[32], size_t count, struct str description)
+{
+	for (size_t i = 0; i < count; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "ns:t%zu@1", i);
+		tools[i] = (struct shelf_tool){.id = str_of(ids[i]),
+					       .name = str_of(ids[i]),
+					       .description = description,
+					       .ns = S("ns")};
+	}
+	return shelf_of(tools, count);
+}
+
+/* Neither by their number do tools that one may not see show. */
+static void
+only_what_is_visible_is_said_to_be_left_out(void **state)
+{
+	enum { COUNT = LIMIT_BROWSE_CARDS + 500 };
+	struct shelf_tool *tools = calloc(COUNT, sizeof(*tools));
+	char(*ids)[32] = calloc(COUNT, sizeof(*ids));
+	struct shelf *s = shelf_of_many(tools, ids, COUNT, S("d"));
+	struct browse_options o = {.visible = is_no_nine};
+	struct browse_reply r;
+
+	(void)state;
+	assert_int_equal(browse(s, PATH("/ns"), NULL, &r, NULL), 0);
+	assert_int_equal(r.count, LIMIT_BROWSE_CARDS);
+	assert_int_equal(r.left_out, 500);
+	browse_done(&r);
+	assert_int_equal(browse(s, PATH("/ns"), &o, &r, NULL), 0);
+	assert_int_equal(r.count, LIMIT_BROWSE_CARDS);
+	assert_int_equal(r.left_out, 500 - 111);
+	browse_done(&r);
+	shelf_unref(s);
+	free(tools);
+	free(ids);
+}
+
 /* Lists that stay the same. */
 
 static struct buf
@@ -414,6 +538,25 @@ top_k_counts_the_marker(void **state)
 }
 
 static void
+what_the_marker_leaves_no_room_for_is_told(void **state)
+{
+	struct shelf *s = shelf_of(issue_tools, ARRAY_LEN(issue_tools));
+	struct browse_options o = {.seen = browse_seen_new()};
+	struct browse_reply r;
+
+	(void)state;
+	browse_seen_note(o.seen, s, S("github:get_pull_request@1"));
+	assert_int_equal(browse(s, &(struct browse_args){.path = S("/github"), .top_k = 3}, &o, &r,
+				NULL),
+			 0);
+	assert_int_equal(r.count, 3);
+	assert_int_equal(r.left_out, 1);
+	browse_done(&r);
+	browse_seen_free(o.seen);
+	shelf_unref(s);
+}
+
+static void
 only_what_is_there_counts_as_seen(void **state)
 {
 	struct shelf *s = shelf_of(issue_tools, ARRAY_LEN(issue_tools));
@@ -477,6 +620,40 @@ a_full_set_forgets_nothing_and_takes_nothing(void **state)
 	free(ids);
 }
 
+/* Cards too long to be kept, of words as long as words can be: none counts as seen unkept. */
+static void
+what_cannot_be_kept_was_not_seen(void **state)
+{
+	enum { COUNT = 1000 };
+	struct shelf_tool *tools = calloc(COUNT, sizeof(*tools));
+	char(*ids)[32] = calloc(COUNT, sizeof(*ids)), *dashes = malloc(30 * 65);
+	struct browse_options o = {.seen = browse_seen_new()};
+	struct browse_reply r;
+
+	(void)state;
+	for (size_t i = 0; i < 30; i++) {
+		memset(dashes + i * 65, '-', 64);
+		dashes[i * 65 + 64] = ' ';
+	}
+	struct shelf *s = shelf_of_many(tools, ids, COUNT, (struct str){dashes, 30 * 65});
+	for (size_t i = 0; i < COUNT; i++)
+		browse_seen_note(o.seen, s, tools[i].id);
+	assert_int_equal(browse_seen_count(o.seen), COUNT);
+	assert_int_equal(browse(s, PATH("/ns"), &o, &r, NULL), 0);
+	assert_int_equal(r.count, COUNT);
+	browse_done(&r);
+	size_t kept = browse_seen_count(o.seen);
+	assert_in_range(kept, 100, COUNT - 1); /* there is no room for all */
+	assert_int_equal(browse(s, PATH("/ns"), &o, &r, NULL), 0);
+	assert_true(str_is(r.cards[kept].id, SEEN_MARKER));
+	browse_done(&r);
+	browse_seen_free(o.seen);
+	shelf_unref(s);
+	free(tools);
+	free(ids);
+	free(dashes);
+}
+
 int
 main(void)
 {
@@ -488,13 +665,18 @@ main(void)
 	    cmocka_unit_test(what_is_not_visible_is_nowhere),
 	    cmocka_unit_test(top_k_is_honoured_and_the_best_come_first),
 	    cmocka_unit_test(every_tool_of_a_catalog_can_be_reached_by_paths),
+	    cmocka_unit_test(every_tool_is_at_the_name_of_its_id),
+	    cmocka_unit_test(a_list_keeps_to_its_budget),
+	    cmocka_unit_test(only_what_is_visible_is_said_to_be_left_out),
 	    cmocka_unit_test(the_marker_stands_between_what_was_seen_and_what_is_new),
 	    cmocka_unit_test(what_was_seen_is_frozen_with_its_score),
 	    cmocka_unit_test(the_rendered_beginning_stays_the_same_too),
 	    cmocka_unit_test(top_k_counts_the_marker),
+	    cmocka_unit_test(what_the_marker_leaves_no_room_for_is_told),
 	    cmocka_unit_test(only_what_is_there_counts_as_seen),
 	    cmocka_unit_test(another_shelf_begins_anew),
 	    cmocka_unit_test(a_full_set_forgets_nothing_and_takes_nothing),
+	    cmocka_unit_test(what_cannot_be_kept_was_not_seen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,12 +117,12 @@ without_score(struct str line)
 static void
 builds_the_gateways_cards(void **state)
 {
-	struct arena *a = arena_new(MIB);
 	char path[512];
 	size_t longer = 0;
 
 	(void)state;
 	TESTDATA_OR_SKIP("vectors/cw_cards.json", path);
+	struct arena *a = arena_new(MIB);
 	struct json_doc *doc = vectors(path);
 	for (struct json_iter it = json_iter(json_root(doc)); json_next(&it);) {
 		const struct json *expected = json_get(it.value, S("card"));

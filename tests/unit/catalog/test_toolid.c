@@ -62,13 +62,12 @@ check_round_trip(struct str id)
 static void
 derives_the_gateways_ids(void **state)
 {
-	struct json_doc *schema = parsed_schema();
 	char path[512];
 	size_t dropped = 0;
 
 	(void)state;
 	TESTDATA_OR_SKIP("vectors/cw_tool_id_derivation.json", path);
-	struct json_doc *doc = vectors(path);
+	struct json_doc *doc = vectors(path), *schema = parsed_schema();
 	for (struct json_iter it = json_iter(json_root(doc)); json_next(&it);) {
 		struct str version = text_of(it.value, "version");
 		struct buf id =
@@ -305,6 +304,22 @@ no_server_can_take_the_alias_of_anothers_tool(void **state)
 	}
 }
 
+/* The mark of one server's alias, copied into the name of another's tool. */
+static void
+no_tool_can_be_called_like_a_marked_alias(void **state)
+{
+	struct buf marked = BUF_INIT(ALIAS_MAX), copied = BUF_INIT(ALIAS_MAX);
+
+	(void)state;
+	toolid_alias(&marked, S("a b"), S("c"), S("ns:name@1"));
+	assert_true(str_starts(buf_str(&marked), S("a_b__c-")));
+	toolid_alias(&copied, S("a_b"), str_from(buf_str(&marked), strlen("a_b__")),
+		     S("ns:name@1"));
+	assert_false(str_eq(buf_str(&marked), buf_str(&copied)));
+	buf_done(&marked);
+	buf_done(&copied);
+}
+
 static void
 check_alias_grammar(struct str alias)
 {
@@ -377,6 +392,7 @@ main(void)
 	    cmocka_unit_test(schemas_of_strange_types_have_no_shape),
 	    cmocka_unit_test(aliases_are_server_and_tool),
 	    cmocka_unit_test(no_server_can_take_the_alias_of_anothers_tool),
+	    cmocka_unit_test(no_tool_can_be_called_like_a_marked_alias),
 	    cmocka_unit_test(any_name_gives_an_id_and_an_alias),
 	};
 

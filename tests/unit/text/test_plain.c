@@ -35,7 +35,27 @@ what_cannot_be_seen_goes(void **state)
 		"d"),
 	      100, "abcd", false);
 	check(S("ok\xf3\xa0\x81\xa9\xf3\xa0\x81\xae"), 100, "ok", false); /* tag letters */
-	check(S("\xe2\x80\x8d"), 100, "\xe2\x80\x8d", false);             /* a joiner stays */
+	check(S("a\xe3\x85\xa4"
+		"b\xcd\x8f"
+		"c\xef\xb8\x80"
+		"d\xef\xbe\xa0"),
+	      100, "abcd", false); /* fillers, and selectors of variants */
+}
+
+#define EMOJI "\xef\xb8\x8f"
+#define JOINER "\xe2\x80\x8d"
+#define NON_JOINER "\xe2\x80\x8c"
+
+static void
+joiners_stay_only_where_they_join(void **state)
+{
+	static const char heart[] = "\xe2\x9d\xa4" EMOJI JOINER "\xf0\x9f\x94\xa5";
+
+	(void)state;
+	check(str_of(heart), 100, heart, false);
+	check(S("می" NON_JOINER "خواهم"), 100, "می" NON_JOINER "خواهم", false);
+	check(S(JOINER "a" JOINER NON_JOINER JOINER JOINER "b"), 100, "a" JOINER "b", false);
+	check(S("a" EMOJI EMOJI EMOJI "b " JOINER EMOJI "c"), 100, "a" EMOJI "b c", false);
 }
 
 static void
@@ -72,6 +92,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(blanks_and_control_characters_become_one_blank),
 	    cmocka_unit_test(what_cannot_be_seen_goes),
+	    cmocka_unit_test(joiners_stay_only_where_they_join),
 	    cmocka_unit_test(bad_bytes_become_a_character),
 	    cmocka_unit_test(it_is_cut_between_characters_and_says_so),
 	    cmocka_unit_test(blanks_at_the_end_are_taken_off),

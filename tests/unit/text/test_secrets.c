@@ -145,8 +145,51 @@ a_value_given_to_a_secret_name_is_taken_in_every_notation(void **state)
 	expect("token := abc12345; go", "token := " M "; go");
 	expect("?access_token=abc12345&page=2", "?access_token=" M "&page=2");
 	expect("x-api-key: 0123456789", "x-api-key: " M);
+	expect("DB_PASS=hunter2hunter2", "DB_PASS=" M);
+	expect("AccountName=a;AccountKey=abcdEFGH1234==;X=1", "AccountName=a;AccountKey=" M ";X=1");
+	expect("SECRET_KEY_BASE=0123abcd0123abcd", "SECRET_KEY_BASE=" M);
+	expect("> Authorization: Basic dXNlcjpwYXNzd29yZA==", "> Authorization: Basic " M);
+	expect("{\"Authorization\": \"Basic dXNlcjpwYXNzd29yZA==\"}",
+	       "{\"Authorization\": \"Basic " M "\"}");
+	/* One that looks like a path. */
+	expect("aws_secret_access_key = /JalrXUtnFEMIK7MDENG/bPxRfiCYEXAMPLEKEYx",
+	       "aws_secret_access_key = " M);
 	expect("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCY",
 	       "aws_secret_access_key = " M);
+}
+
+static void
+a_value_in_quotes_ends_at_its_own_quote(void **state)
+{
+	(void)state;
+	expect("\"password\": \"aB3<x>9!k`Q\", 1", "\"password\": \"" M "\", 1");
+	expect("\"password\": \"pa'ss1234\", 1", "\"password\": \"" M "\", 1");
+	expect("password='pa\"ss1234'; x", "password='" M "'; x");
+	expect("\"password\": \"ab\\\"cd\\\\ef\", 1", "\"password\": \"" M "\", 1");
+	expect("\\\\\"secret\\\\\": \\\\\"abcdefghij\\\\\"",
+	       "\\\\\"secret\\\\\": \\\\\"" M "\\\\\"");
+	expect("password=\"abcdefgh\\", "password=\"" M);
+	unchanged("\"password\": \"<your-password-here>\"");
+}
+
+/* Their last letter is no part of the word behind them. */
+static void
+an_escape_or_a_colour_hides_nothing(void **state)
+{
+	(void)state;
+	expect("{\"a\":\"x\\nAKIA" UPPER16 "\\r\\nghp_" ALNUM40 "\"}",
+	       "{\"a\":\"x\\n" M "\\r\\n" M "\"}");
+	expect("\\u0026ghp_" ALNUM40 " \\x3dghp_" ALNUM40, "\\u0026" M " \\x3d" M);
+	expect("a%3DAKIA" UPPER16, "a%3D" M);
+	expect("\033[01;31m\033[KAKIA" UPPER16 "\033[m\033[K",
+	       "\033[01;31m\033[K" M "\033[m\033[K");
+	expect("\\u001b[31mAKIA" UPPER16, "\\u001b[31m" M);
+	/* grep --color password, and jq -C. */
+	expect("\033[01;31m\033[Kpassword\033[m\033[K=hunter2hunter2",
+	       "\033[01;31m\033[Kpassword\033[m\033[K=" M);
+	expect("\033[34;1m\"token\"\033[0m\033[1;39m:\033[0m \033[0;32m\"abcdefghij\"\033[0m",
+	       "\033[34;1m\"token\"\033[0m\033[1;39m:\033[0m \033[0;32m\"" M "\"\033[0m");
+	unchanged("xnAKIA" UPPER16 " [0]AKIA 100%");
 }
 
 static void
@@ -183,6 +226,17 @@ a_private_key_goes_whole_and_what_follows_stays(void **state)
 	       "a\n" M "\nb: c");
 	expect("{\"k\":\"-----BEGIN EC PRIVATE KEY-----\\nMII\\n-----END EC PRIVATE KEY-----\\n\"}",
 	       "{\"k\":\"" M "\\n\"}");
+	/* In base64, as clusters keep it; a certificate is none. */
+	expect("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpNSUlFcEFJQkFB\nx: y",
+	       "client-key-data: " M "\nx: y");
+	expect(
+	    "LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZLS0tLS0K\nb3BlbnNzaC1rZXktdjEAAAAABG5v\nend",
+	    M "\n" M "\nend");
+	unchanged("ca-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUJkekNDQVIyZ0F3SUJBZ0lC");
+	/* What a log or a diff puts before each line does not end it. */
+	expect("w | -----BEGIN PRIVATE KEY-----\nw | " ALNUM40 "\nw | " ALNUM40 "\nw | end",
+	       "w | " M "| " M "\nw | " M "\nw | end");
+	expect("\"-----BEGIN PRIVATE KEY-----\",\n\"" ALNUM40 "\",", "\"" M "\",\n\"" M "\",");
 	/* One that is cut off ends where it can be a key no longer. */
 	expect("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n[cut]", M "[cut]");
 }
@@ -223,6 +277,20 @@ each_kind_is_counted(void **state)
 	buf_done(&out);
 }
 
+static void
+the_output_has_a_known_size(void **state)
+{
+	struct buf text = BUF_INIT(MIB), out = BUF_INIT(SECRETS_GROWTH * MIB);
+
+	(void)state;
+	while (text.len < MIB - 7)
+		buf_addz(&text, "a://:b@");
+	assert_int_equal(secrets_redact(buf_str(&text), &out), text.len / 7);
+	assert_false(buf_failed(&out));
+	buf_done(&text);
+	buf_done(&out);
+}
+
 /* What would make a naive scanner slow: beginnings of secrets, over and over. */
 static void
 hostile_text_passes_in_one_go(void **state)
@@ -252,10 +320,13 @@ main(void)
 	    cmocka_unit_test(the_vectors_are_redacted_to_the_letter),
 	    cmocka_unit_test(every_token_with_a_prefix_is_known),
 	    cmocka_unit_test(a_value_given_to_a_secret_name_is_taken_in_every_notation),
+	    cmocka_unit_test(a_value_in_quotes_ends_at_its_own_quote),
+	    cmocka_unit_test(an_escape_or_a_colour_hides_nothing),
 	    cmocka_unit_test(program_text_and_placeholders_stay_readable),
 	    cmocka_unit_test(a_private_key_goes_whole_and_what_follows_stays),
 	    cmocka_unit_test(a_long_secret_needs_no_long_memory),
 	    cmocka_unit_test(each_kind_is_counted),
+	    cmocka_unit_test(the_output_has_a_known_size),
 	    cmocka_unit_test(hostile_text_passes_in_one_go),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
