@@ -8,6 +8,7 @@
 #include "cli/args.h"
 #include "cli/shelve.h"
 #include "cli/term.h"
+#include "search/learned.h"
 
 #define TEXT_BYTES (16 * MIB)
 
@@ -100,13 +101,15 @@ cmd_browse(const struct args *a)
 	if (code != EXIT_FINE)
 		return code;
 	tell_problems(shelf);
-	int rc = browse(shelf, &args, NULL, &reply, &e);
+	struct learned *learned = args_value(a, "catalog") ? NULL : shelve_learned();
+	int rc = browse(shelf, &args, &(struct browse_options){.learned = learned}, &reply, &e);
 	if (rc < 0) {
 		code = refused(a, &e, args.path, rc == E_VALIDATION ? EXIT_USAGE : EXIT_REFUSED);
 	} else {
 		code = print_reply(a, &reply);
 		browse_done(&reply);
 	}
+	learned_free(learned);
 	shelf_unref(shelf);
 	return code;
 }

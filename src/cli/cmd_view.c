@@ -1,6 +1,7 @@
 /* cmd_view.c - a kept result, whole or in part. */
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,18 +34,16 @@ select_lines(struct jw *w, const char *text)
 	size_t len = colon ? (size_t)(colon - text) : strlen(text);
 	int code = 0;
 
-	if (len >= sizeof(first))
+	if (len >= sizeof(first) || !text[0])
 		return E_BAD_REQUEST;
-	memcpy(first, text, len);
+	snprintf(first, sizeof(first), "%.*s", (int)len, text);
 	if (first[0])
 		code = add_number(w, "start", first);
-	if (code == 0 && !colon && strcmp(first, "-1") != 0) {
-		char end[32];
-		snprintf(end, sizeof(end), "%lld", strtoll(first, NULL, 10) + 1);
-		code = first[0] ? add_number(w, "end", end) : E_BAD_REQUEST;
-	}
 	if (code == 0 && colon && colon[1])
 		code = add_number(w, "end", colon + 1);
+	long long one = strtoll(first, NULL, 10);
+	if (code == 0 && !colon && one != -1 && one < LLONG_MAX)
+		jw_member_int(w, "end", one + 1);
 	return code;
 }
 
@@ -98,8 +97,15 @@ part_of(const struct args *a, const struct part **ret)
 	return EXIT_FINE;
 }
 
+/* Where the next page begins. */
+struct page_at {
+	int64_t offset; /* in the part */
+	int64_t start;  /* of grep: the line it looks from */
+};
+
 static int
-selector_write(const struct args *a, const struct part *part, int64_t offset, struct buf *out)
+selector_write(const struct args *a, const struct part *part, const struct page_at *from,
+	       struct buf *out)
 {
 	struct jw w = jw(out);
 	const char *context = args_given(a, "context") ? args_value(a, "context") : NULL;
@@ -107,7 +113,11 @@ selector_write(const struct args *a, const struct part *part, int64_t offset, st
 	buf_reset(out);
 	jw_object(&w);
 	jw_member_z(&w, "type", part->option);
-	jw_member_int(&w, "offset", offset);
+	jw_member_int(&w, "offset", from->offset);
+	if (strcmp(part->option, "grep") == 0) {
+		jw_member_int(&w, "start", from->start);
+		jw_member_int(&w, "max", LIMIT_VIEW_HITS);
+	}
 	if (part->select(&w, args_value(a, part->option)) < 0)
 		return usage_error(a, "--%s: must be %s", part->option, part->form);
 	if (context && add_number(&w, "context", context) < 0)
@@ -128,28 +138,47 @@ target(struct buf *out, const char *handle, const char *what)
 
 /* ---- a part ---- */
 
+/* False: that was the last. */
+static bool
+page_next(const struct json *page, struct page_at *ret)
+{
+	if (json_int(json_get(page, S("next_offset")), &ret->offset))
+		return true;
+	ret->offset = 0;
+	return json_int(json_get(page, S("next_line")), &ret->start);
+}
+
+static void
+page_print(struct str text, const struct page_at *from, bool *newline)
+{
+	/* Lines of grep go on as if there were no pages. */
+	if (text.len && from->start > 0 && from->offset == 0)
+		printf(strtoll(text.ptr, NULL, 10) > from->start ? "\n--\n" : "\n");
+	text_print(stdout, text);
+	*newline = text.len ? text.ptr[text.len - 1] == '\n' : *newline;
+}
+
 /* Page by page: a part may be as long as the whole. */
 static int
 print_part(struct api *api, const struct args *a, const struct part *part)
 {
 	struct buf at = BUF_INIT(LIMIT_HTTP_FIELD), selector = BUF_INIT(64 * KIB);
 	const char *z = target(&at, a->words[0], "/view");
-	int64_t offset = 0;
+	struct page_at from = {0};
 	bool more = true, newline = true;
 	int code = z ? EXIT_FINE : usage_error(a, "that is too long");
 
 	while (more && code == EXIT_FINE) {
 		struct reply page;
-		if ((code = selector_write(a, part, offset, &selector)) != EXIT_FINE ||
+		if ((code = selector_write(a, part, &from, &selector)) != EXIT_FINE ||
 		    (code = api_ask(api, "POST", z, buf_str(&selector), &page)) != EXIT_FINE)
 			break;
 		struct str text = member(page.root, "text");
 		if (args_given(a, "json"))
 			show_json(&page);
 		else
-			text_print(stdout, text);
-		newline = text.len ? text.ptr[text.len - 1] == '\n' : newline;
-		more = json_int(json_get(page.root, S("next_offset")), &offset);
+			page_print(text, &from, &newline);
+		more = page_next(page.root, &from);
 		api_done(&page);
 	}
 	if (code == EXIT_FINE && !newline && !args_given(a, "json"))

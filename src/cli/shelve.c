@@ -11,6 +11,7 @@
 #include "cli/api.h"
 #include "cli/args.h"
 #include "cli/input.h"
+#include "search/learned.h"
 #include "text/plain.h"
 
 /* Tools on their way: texts are in their documents and in the arena. */
@@ -262,6 +263,25 @@ shelve_gateway(struct shelf **ret)
 	load_done(&l);
 	api_done(&tools);
 	return code;
+}
+
+struct learned *
+shelve_learned(void)
+{
+	struct learned *l = NULL;
+	struct api *api = NULL;
+	struct reply told = {0};
+	struct err e;
+
+	if (api_open(API_ANY, NULL, &api, &e) == 0 &&
+	    api_request(api, "GET", "/learned", (struct str){NULL, 0}, &told, &e) == 0 &&
+	    told.status == 200 && (l = learned_new()) && learned_read(l, told.root, &e) < 0) {
+		learned_free(l);
+		l = NULL;
+	}
+	api_done(&told);
+	api_close(api);
+	return l;
 }
 
 int

@@ -19,6 +19,9 @@ int shelve_file(const char *path, struct shelf **ret);  /* one JSON object */
 /* Those of the gateway that runs, or else of one in this process. */
 int shelve_gateway(struct shelf **ret);
 
+/* What use has taught the gateway, so that a person finds what an agent would; NULL: nothing. */
+struct learned *shelve_learned(void);
+
 /* As the option --catalog says. */
 int shelve(const char *catalog, struct shelf **ret);
 

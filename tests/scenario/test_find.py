@@ -110,6 +110,7 @@ def test_what_is_run_after_browsing_is_found_better(box):
     told = learned(gateway)
     assert told["on"] and ids(told["tools"]) == [wanted], told
     assert browse(gateway, query=ODD)[0]["id"] == wanted
+    assert box.run("browse", ODD, "--top-k", "1").stdout.startswith("[1/1] " + wanted)
     done = box.run("learned")
     assert done.returncode == FINE and wanted in done.stdout and "zorblax" in done.stdout, done
     gateway.ok("POST", "/learned", {"on": False})
