@@ -202,16 +202,24 @@ artifacts_expire(struct artifacts *a, int64_t now_us, struct artifacts_left *ret
 
 /* ---- writing ---- */
 
-/* One line without control characters, cut between two characters. */
+/* One line without control characters and secrets, cut between two characters. */
 static void
-text_take(char out[static LIMIT_ARTIFACT_TEXT], struct str text)
+text_take(const struct artifacts *a, char out[static LIMIT_ARTIFACT_TEXT], struct str text)
 {
+	struct buf clean = BUF_INIT(SECRETS_GROWTH * 4 * KIB);
+
+	/* Before it is cut: half a secret is one that nobody recognises. */
+	if (!a->spec.keep_secrets) {
+		secrets_redact(str_utf8_upto(text, 4 * KIB), &clean);
+		text = buf_failed(&clean) ? S("") : buf_str(&clean);
+	}
 	text = str_utf8_upto(text, LIMIT_ARTIFACT_TEXT - 1);
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char c = (unsigned char)text.ptr[i];
 		out[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
 	}
 	out[text.len] = '\0';
+	buf_done(&clean);
 }
 
 static struct artifact_writer *
@@ -222,12 +230,12 @@ writer_new(struct artifacts *a, const struct artifact_note *note)
 	if (!w)
 		return NULL;
 	w->in = a;
-	w->clean = BUF_INIT(4 * CHUNK);
+	w->clean = BUF_INIT(CHUNK + SECRETS_GROWTH * (CHUNK + SECRETS_WINDOW));
 	secrets_begin(&w->secrets);
 	folder_of(note->tenant, w->folder);
-	text_take(w->about.tool, note->tool);
-	text_take(w->about.label, note->label);
-	text_take(w->about.media_type, note->media_type);
+	text_take(a, w->about.tool, note->tool);
+	text_take(a, w->about.label, note->label);
+	text_take(a, w->about.media_type, note->media_type);
 	w->digest = EVP_MD_CTX_new();
 	if (w->digest && EVP_DigestInit_ex(w->digest, EVP_sha256(), NULL) == 1)
 		return w;
@@ -459,10 +467,16 @@ artifact_write(struct jw *w, const struct artifact *a)
 
 /* ---- the spool ---- */
 
+static size_t
+spool_most(const struct artifacts *in)
+{
+	return in->spec.shown < LIMIT_SHELL_OUTPUT ? in->spec.shown : LIMIT_SHELL_OUTPUT;
+}
+
 void
 spool_init(struct spool *s, struct artifacts *in, const struct artifact_note *note)
 {
-	*s = (struct spool){.in = in, .note = *note, .held = BUF_INIT(artifacts_shown(in))};
+	*s = (struct spool){.in = in, .note = *note, .held = BUF_INIT(spool_most(in))};
 }
 
 static int
@@ -485,7 +499,7 @@ spool_feed(struct spool *s, struct str piece)
 
 	if (s->err.code < 0)
 		return;
-	if (!s->writer && s->held.len + piece.len <= artifacts_shown(s->in)) {
+	if (!s->writer && s->held.len + piece.len <= spool_most(s->in)) {
 		buf_add(&s->held, piece);
 		return;
 	}

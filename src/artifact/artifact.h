@@ -73,7 +73,8 @@ void artifact_write(struct jw *w, const struct artifact *a); /* as REST shows it
 struct artifact_writer;
 struct artifact_note {
 	struct str tenant;
-	struct str tool, media_type, label; /* cut to LIMIT_ARTIFACT_TEXT; controls become blanks */
+	/* Without secrets, cut to LIMIT_ARTIFACT_TEXT; controls become blanks. */
+	struct str tool, media_type, label;
 };
 int artifact_begin(struct artifacts *a, const struct artifact_note *note,
 		   struct artifact_writer **ret, struct err *e);
@@ -94,7 +95,8 @@ void artifact_close(struct artifact_reader *r); /* takes NULL */
 
 /*
  * A spool takes what may become an artifact: up to `shown` bytes it only holds them, from there
- * on it writes. What cannot be written is not a failure of whoever makes it: err tells.
+ * on it writes; from LIMIT_SHELL_OUTPUT on in any case, because nobody shows more of an output.
+ * What cannot be written is not a failure of whoever makes it: err tells.
  */
 struct spool {
 	struct artifacts *in;

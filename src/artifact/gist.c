@@ -3,6 +3,7 @@
 #include "artifact/gist.h"
 
 #define ENDS_BYTES (4 * LIMIT_GIST_CHARS)
+#define CHUNK (64 * KIB)
 
 static bool
 begins(char c)
@@ -48,7 +49,7 @@ gist_init(struct gist *g, bool redact)
 	    .head = BUF_INIT(ENDS_BYTES),
 	    .tail = BUF_INIT(2 * ENDS_BYTES),
 	    .redact = redact,
-	    .clean = BUF_INIT(256 * KIB),
+	    .clean = BUF_INIT(SECRETS_GROWTH * (CHUNK + SECRETS_WINDOW)),
 	    .line = BUF_INIT(4 * LIMIT_FACT_CHARS),
 	};
 	secrets_begin(&g->secrets);
@@ -107,8 +108,8 @@ gist_feed(struct gist *g, struct str piece)
 		take(g, piece);
 		return;
 	}
-	for (; piece.len; piece = str_from(piece, 64 * KIB)) {
-		secrets_feed(&g->secrets, str_upto(piece, 64 * KIB), &g->clean);
+	for (; piece.len; piece = str_from(piece, CHUNK)) {
+		secrets_feed(&g->secrets, str_upto(piece, CHUNK), &g->clean);
 		take(g, buf_str(&g->clean));
 		buf_reset(&g->clean);
 	}

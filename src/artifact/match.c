@@ -9,6 +9,8 @@
 
 #include "artifact/lines.h"
 
+#define PLACES 1024 /* where a match may begin, between two looks at the clock */
+
 struct matcher {
 	const struct match_spec *spec;
 	pcre2_code *code;
@@ -19,8 +21,9 @@ struct matcher {
 	size_t after;       /* lines that still follow a hit */
 	size_t hits;
 	int64_t until_ms; /* of this thread's processor time */
-	uint64_t last;    /* the last one */
-	bool rest;        /* there are lines behind the last hit that is wanted */
+	size_t places;    /* tried since the clock was asked */
+	uint64_t next;    /* behind the last line that was given */
+	bool rest;        /* there are lines from there on, and enough hits before them */
 	struct err *e;
 };
 
@@ -29,7 +32,8 @@ struct matcher {
 static int
 compile(struct matcher *m)
 {
-	uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
+	uint32_t options =
+	    PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT;
 	struct str pattern = m->spec->pattern;
 	PCRE2_SIZE at;
 	int why;
@@ -54,12 +58,51 @@ compile(struct matcher *m)
 	return 0;
 }
 
-/* 1, 0, or an error. */
-static int
-line_matches(struct matcher *m, struct str text)
+static int64_t
+cpu_ms(void)
 {
-	int rc = pcre2_match(m->code, (PCRE2_SPTR)text.ptr, text.len, 0, 0, m->where, m->limits);
+	struct timespec t;
 
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int
+in_time(struct matcher *m, size_t places, uint64_t line)
+{
+	m->places += places + 16;
+	if (m->places < PLACES)
+		return 0;
+	m->places = 0;
+	if (cpu_ms() < m->until_ms)
+		return 0;
+	if (line == m->spec->start)
+		return err_set(m->e, E_VIEW, "pattern: takes too long on this text");
+	return err_set(m->e, E_VIEW,
+		       "grep: takes too long; ended at line %llu, start can go on from there",
+		       (unsigned long long)line);
+}
+
+/*
+ * 1, 0, or an error. PCRE2 counts its steps anew at every place where a match may begin, and a long
+ * line has thousands: so many are tried at a time.
+ */
+static int
+line_matches(struct matcher *m, uint64_t line, struct str text)
+{
+	int rc = PCRE2_ERROR_NOMATCH;
+
+	for (size_t from = 0; from <= text.len && rc == PCRE2_ERROR_NOMATCH;) {
+		size_t left = text.len - from;
+		int code = in_time(m, left < PLACES ? left : PLACES, line);
+		if (code < 0)
+			return code;
+		pcre2_set_offset_limit(m->limits, from + PLACES - 1);
+		rc = pcre2_match(m->code, (PCRE2_SPTR)text.ptr, text.len, from, 0, m->where,
+				 m->limits);
+		for (from += PLACES; from < text.len && (text.ptr[from] & 0xc0) == 0x80;)
+			from++;
+	}
 	if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH)
 		return rc >= 0;
 	if (rc == PCRE2_ERROR_NOMEMORY)
@@ -89,6 +132,7 @@ remember(struct matcher *m, uint64_t line, struct str text)
 static bool
 give(struct matcher *m, uint64_t line, bool hit, struct str text)
 {
+	m->next = line + 1;
 	return m->spec->found(&(struct match_line){line, hit, text}, m->spec->arg);
 }
 
@@ -106,14 +150,15 @@ static int
 look_at(struct matcher *m, uint64_t line, struct str text)
 {
 	bool enough = m->hits == m->spec->max;
-	int hit = enough ? 0 : line_matches(m, text);
+	int hit = enough && m->after == 0 ? 1 : line_matches(m, line, text);
 
-	m->rest = enough;
 	if (hit < 0)
 		return hit;
+	m->rest = enough && hit; /* one more, or nobody knows */
+	if (m->rest)
+		return 0;
 	if (hit) {
 		m->hits++;
-		m->last = line;
 		m->after = m->spec->after;
 		return give_before(m, line) && give(m, line, true, text);
 	}
@@ -121,33 +166,11 @@ look_at(struct matcher *m, uint64_t line, struct str text)
 		m->after--;
 		return give(m, line, false, text);
 	}
-	if (enough)
-		return 0;
 	remember(m, line, text);
 	return 1;
 }
 
 /* ---- all lines ---- */
-
-static int64_t
-cpu_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* A pattern may need some time for each of millions of lines; the clock is asked now and then. */
-static int
-in_time(struct matcher *m, uint64_t line)
-{
-	if (line % 256 != 0 || cpu_ms() < m->until_ms)
-		return 0;
-	return err_set(m->e, E_VIEW,
-		       "grep: takes too long; ended at line %llu, start can go on from there",
-		       (unsigned long long)line);
-}
 
 static int
 walk(struct matcher *m, struct lines *lines, uint64_t *ret_next)
@@ -166,11 +189,11 @@ walk(struct matcher *m, struct lines *lines, uint64_t *ret_next)
 			continue;
 		if (buf_failed(&line))
 			more = err_plain(m->e, E_NOMEM);
-		else if ((more = in_time(m, part.line)) == 0)
+		else
 			more = look_at(m, part.line, buf_str(&line));
 	}
 	buf_done(&line);
-	*ret_next = m->rest ? m->last + 1 : 0;
+	*ret_next = m->rest ? m->next : 0;
 	if (lines_failed(lines))
 		return err_plain(m->e, E_STORE);
 	return more < 0 ? more : 0;
@@ -180,7 +203,7 @@ int
 match_lines(struct artifact_reader *r, const struct match_spec *spec, uint64_t *ret_next,
 	    struct err *e)
 {
-	struct matcher m = {.spec = spec, .until_ms = cpu_ms() + LIMIT_VIEW_CPU_MS, .e = e};
+	struct matcher m = {.spec = spec, .until_ms = cpu_ms() + spec->cpu_ms, .e = e};
 	int code = compile(&m);
 	struct lines *lines = code == 0 ? lines_new(r) : NULL;
 

@@ -17,14 +17,16 @@ struct match_spec {
 	bool ignore_case;
 	uint64_t start; /* the first line that is looked at */
 	size_t before, after, max;
+	int64_t cpu_ms;                                       /* of this thread */
 	bool (*found)(const struct match_line *m, void *arg); /* false: enough */
 	void *arg;
 };
 
 /*
  * Every line once, in order. Of a long one LIMIT_VIEW_LINE bytes are looked at and given.
- * *ret_next is the line after the last hit if `max` were found before the end, otherwise 0. Bounded
- * work, whatever the pattern: E_VIEW when it is wrong or takes too long. E_STORE, E_NOMEM.
+ * *ret_next is the line after the last one given if `max` were found before the end, otherwise 0:
+ * going on from there gives no line twice and leaves none out. Bounded work, whatever the pattern:
+ * E_VIEW when it is wrong or takes too long. E_STORE, E_NOMEM.
  */
 int match_lines(struct artifact_reader *r, const struct match_spec *spec, uint64_t *ret_next,
 		struct err *e);

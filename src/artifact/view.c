@@ -195,12 +195,19 @@ new_line(struct buf *out, unsigned depth)
 
 /* Compact JSON, spread over lines as Python's json.dumps(indent=2) does. */
 static void
-spread(struct buf *out, struct str json)
+spread(struct looking *l, struct str json)
 {
+	struct buf piece = BUF_INIT(16 * KIB), *out = &piece;
 	bool in_string = false;
 	unsigned depth = 0;
 
+	/* Blanks may be most of it, so it is shown piece by piece and never whole. */
 	for (size_t i = 0; i < json.len; i++) {
+		if (piece.len > 8 * KIB) {
+			if (!show(l, buf_str(&piece)))
+				break;
+			buf_reset(&piece);
+		}
 		char c = json.ptr[i], before = i ? json.ptr[i - 1] : '\0';
 		if (in_string) {
 			buf_addc(out, c);
@@ -226,25 +233,24 @@ spread(struct buf *out, struct str json)
 		if (c == ',')
 			new_line(out, depth);
 	}
+	l->sink.out->failed = l->sink.out->failed || buf_failed(&piece);
+	if (!l->sink.full)
+		show(l, buf_str(&piece));
+	buf_done(&piece);
 }
 
 static int
 show_json(struct looking *l, const struct json *v)
 {
-	struct buf compact = BUF_INIT(8 * LIMIT_JSON_BYTES),
-		   pretty = BUF_INIT(64 * LIMIT_JSON_BYTES);
+	struct buf compact = BUF_INIT(8 * LIMIT_JSON_BYTES);
 	int code = 0;
 
 	canon_write(&compact, v, CANON_COMPACT);
-	if (!buf_failed(&compact))
-		spread(&pretty, buf_str(&compact));
-	if (buf_failed(&compact) || buf_failed(&pretty))
-		code = err_set(l->e, E_VIEW, "%.*s: this is too much at once",
-			       STR_ARG(l->wanted->type));
+	if (buf_failed(&compact))
+		code = err_plain(l->e, E_NOMEM);
 	else
-		show(l, buf_str(&pretty));
+		spread(l, buf_str(&compact));
 	buf_done(&compact);
-	buf_done(&pretty);
 	return code;
 }
 
@@ -272,10 +278,11 @@ pick(struct looking *l, const struct json *object, struct json_doc **ret)
 		jw_value(&w, it.value);
 	}
 	jw_end(&w);
-	int code = buf_failed(&text) ? err_plain(l->e, E_NOMEM)
-				     : json_parse(buf_str(&text), &json_door, ret, l->e);
+	int code = buf_failed(&text) ? E_NOMEM : json_parse(buf_str(&text), &json_door, ret, NULL);
 	buf_done(&text);
-	return code;
+	if (code == E_NOMEM)
+		return err_plain(l->e, code);
+	return code < 0 ? err_set(l->e, E_VIEW, "json_keys: this is too much at once") : 0;
 }
 
 static int
@@ -352,6 +359,7 @@ view_grep(struct looking *l)
 	    .before = (size_t)(w->before ? w->before : w->context),
 	    .after = (size_t)(w->after ? w->after : w->context),
 	    .max = (size_t)w->max,
+	    .cpu_ms = LIMIT_VIEW_CPU_MS,
 	    .found = matched,
 	    .arg = l,
 	};

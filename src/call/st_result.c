@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "call/stage.h"
 
+#define CLEAN_BYTES (SECRETS_GROWTH * LIMIT_RESULT_BYTES)
+
 struct keeping {
 	struct call *call; /* NULL once it has left */
 	struct artifacts *artifacts;
@@ -69,7 +71,7 @@ add_block(struct buf *out, const struct json *block, struct str text)
 static int
 redact(struct keeping *k, const struct json *blocks)
 {
-	struct buf out = BUF_INIT(2 * LIMIT_RESULT_BYTES), text = BUF_INIT(2 * LIMIT_RESULT_BYTES);
+	struct buf out = BUF_INIT(CLEAN_BYTES), text = BUF_INIT(CLEAN_BYTES);
 	size_t found = 0;
 
 	for (struct json_iter it = json_iter(blocks); found == 0 && json_next(&it);) {
@@ -149,12 +151,30 @@ keep(struct keeping *k, const struct json *blocks, struct artifact *ret, struct 
 	return code;
 }
 
+/* All of a streamed output is in the spool; its content may be cut in the middle already. */
+static bool
+spooled(const struct spool *s)
+{
+	return s->writer || s->err.code < 0;
+}
+
+/* The ends stay clear of that cut: a secret that it went through is recognised by nobody. */
+static size_t
+ends_of(const struct keeping *k)
+{
+	size_t ends = artifacts_shown(k->artifacts) / 4;
+	bool less = spooled(&k->spool) && ends > LIMIT_SHELL_OUTPUT / 4;
+
+	return less ? LIMIT_SHELL_OUTPUT / 4 : ends;
+}
+
 /* One text block with the ends of all text, then what is no text. */
 static int
 shorten(struct keeping *k, const struct json *blocks)
 {
-	struct buf all = BUF_INIT(2 * LIMIT_RESULT_BYTES), ends = BUF_INIT(LIMIT_RESULT_BYTES);
-	struct buf out = BUF_INIT(2 * LIMIT_RESULT_BYTES);
+	struct buf all = BUF_INIT(CLEAN_BYTES), ends = BUF_INIT(CLEAN_BYTES);
+	struct buf out = BUF_INIT(CLEAN_BYTES);
+	size_t most = ends_of(k);
 	struct jw w = jw(&out), refs = jw(&k->refs);
 	struct artifact kept;
 
@@ -162,8 +182,7 @@ shorten(struct keeping *k, const struct json *blocks)
 	if (stored)
 		artifact_write(&refs, &kept);
 	join(blocks, artifacts_redact(k->artifacts), &all);
-	preview_write(&ends, buf_str(&all), artifacts_shown(k->artifacts) / 4,
-		      stored ? &kept : NULL);
+	preview_write(&ends, buf_str(&all), most, stored ? &kept : NULL);
 	jw_object(&w);
 	jw_member_z(&w, "type", "text");
 	jw_member(&w, "text", buf_str(&ends));
@@ -195,7 +214,7 @@ render(struct keeping *k)
 	buf_done(&text);
 	if (code < 0)
 		return code;
-	if (text_bytes(json_root(doc)) > artifacts_shown(k->artifacts))
+	if (text_bytes(json_root(doc)) > artifacts_shown(k->artifacts) || spooled(&k->spool))
 		code = shorten(k, json_root(doc));
 	else if (artifacts_redact(k->artifacts))
 		code = redact(k, json_root(doc));
@@ -286,14 +305,14 @@ result_enter(struct call *c)
 	    .refs = BUF_INIT(8 * KIB),
 	};
 	c->keeping = k;
-	if (k->content.len <= artifacts_shown(k->artifacts)) {
-		k->code = render(k);
-		k->finished = true;
-		return settle(c);
-	}
 	if (c->out.streamed) {
 		k->spool = c->spool;
 		c->spool = (struct spool){0};
+	}
+	if (k->content.len <= artifacts_shown(k->artifacts) && !spooled(&k->spool)) {
+		k->code = render(k);
+		k->finished = true;
+		return settle(c);
 	}
 	if (call_alarm(c, LIMIT_CALL_MS) < 0 ||
 	    work_start(c->gw->loop, &k->work, keep_there, kept, k) < 0) {

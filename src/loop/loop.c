@@ -274,7 +274,9 @@ loop_uv(struct loop *l)
 
 /*
  * libuv writes without MSG_NOSIGNAL. SIGPIPE of a write goes to the writing thread, so it is
- * enough to block it here, and to take away one that is pending before it is let through.
+ * enough to block it here, and to take away one that is pending before it is let through. The
+ * same with SIGXFSZ: a file that may not grow is an error of the write, here and on workers,
+ * which inherit the mask.
  */
 void
 loop_run(struct loop *l)
@@ -283,6 +285,7 @@ loop_run(struct loop *l)
 
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
+	sigaddset(&pipe, SIGXFSZ);
 	CHECK(pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0);
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	if (!sigismember(&before, SIGPIPE)) {

@@ -118,9 +118,16 @@ def test_the_command_line_shows_parts(box):
             (["--lines", "2:4"], "3\n4\n"), (["--lines", "-2:"], "700000\nthe end\n"), (["--lines", ":1"], "1\n"),
             (["--lines", "6"], "7\n"), (["--lines", "-1"], "the end\n"), (["--head", "3"], "1\n2\n"), (["--tail", "4"], "end\n"),
             (["--grep", "^the"], "350000:the key is %s here\n--\n700001:the end\n" % MARK),
+            (["--lines", "9223372036854775807"], ""),
             (["--grep", "^the end", "--context", "1"], "700000-700000\n700001:the end\n")):
         shown = box.run("view", handle, *args)
         assert (shown.returncode, shown.stdout) == (0, out), (args, shown.stdout[:200], shown.stderr)
+    # More matches than one answer has: each line once, as if there were no pages.
+    lines = WHOLE.splitlines()
+    hits = [n for n, line in enumerate(lines) if line.endswith(("077", "577"))]
+    around = ["".join("%d%s%s\n" % (at, ":" if at == n else "-", lines[at]) for at in range(n - 2, n + 3)) for n in hits]
+    shown = box.run("view", handle, "--grep", "[05]77$", "--context", "2")
+    assert shown.stdout == "--\n".join(around) and len(hits) > 1000
     assert json.loads(box.run("view", handle, "--json").stdout)["size_bytes"] == len(WHOLE)
     assert json.loads(box.run("view", handle, "--json", "--head", "1").stdout)["text"] == "1"
     assert box.run("view", handle).stdout == WHOLE
@@ -223,6 +230,18 @@ def test_redaction_and_the_size_can_be_set(box):
         box.config(text)
         ended = box.run("serve", "--listen", "127.0.0.1:0", limit=20)
         assert ended.returncode == 3 and "line 1: " + said in ended.stderr, (text, ended.stderr)
+
+
+def test_output_that_the_tool_cuts_is_kept_even_if_much_may_be_shown(box):
+    box.config(AUTO + "results: {max_bytes: 1048576}\n")
+    g = box.serve()
+    # The tool shows 128 KiB of either end; the key lies where it cuts.
+    box.write("a.txt", "x" * 131060 + "\nkey %s end\n" % KEY + "y" * 200000)
+    result = g.call(g.session(), "shell", {"command": "cat a.txt"})
+    (kept,) = result.outcome["artifacts"]
+    assert kept["size_bytes"] == len("x" * 131060 + "\nkey %s end\n" % MARK + "y" * 200000)
+    assert view(g, kept["handle"], type="lines", start=1, end=2)["text"] == "key %s end" % MARK
+    assert "AKIA" not in result.text and kept["handle"] in result.text
 
 
 def test_a_long_file_is_kept_as_the_tool_gave_it(box):

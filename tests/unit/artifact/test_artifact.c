@@ -162,6 +162,47 @@ secrets_are_not_stored_however_the_pieces_are_cut(void **state)
 }
 
 static void
+labels_have_no_secrets_either(void **state)
+{
+	char label[LIMIT_ARTIFACT_TEXT + 64];
+	struct artifact_note note = {T, S("t"), S("text/plain"),
+				     S("https://a.example/b?access_token=abc12345&n=1")};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct stock s = stock_new(true, &(struct artifacts_spec){0});
+		struct artifact_writer *w = NULL;
+		struct artifact a;
+		struct err e = ERR_NONE;
+		assert_int_equal(artifact_begin(s.set, &note, &w, &e), 0);
+		assert_int_equal(artifact_finish(&w, &a, &e), 0);
+		assert_null(strstr(a.label, "abc12345"));
+		assert_null(strstr(a.label, "AKIA"));
+		stock_free(&s);
+		/* Where it is cut, a secret would be half there. */
+		memset(label, ' ', sizeof(label));
+		memcpy(label + LIMIT_ARTIFACT_TEXT - 10, "AKIAIOSFODNN7EXAMPLE", 20);
+		note.label = (struct str){label, sizeof(label)};
+	}
+}
+
+static void
+many_short_secrets_have_room(void **state)
+{
+	struct stock s = stock_new(true, &(struct artifacts_spec){0});
+	struct buf text = BUF_INIT(MIB);
+
+	(void)state;
+	while (text.len < 700000)
+		buf_addz(&text, "a://:b@");
+	struct artifact a = stock_put(&s, T, buf_str(&text), text.len);
+	assert_int_equal(a.redacted, 100000);
+	assert_int_equal(a.bytes, 100000 * strlen("a://:@" SECRET_MARK));
+	stock_free(&s);
+	buf_done(&text);
+}
+
+static void
 it_is_forgotten_after_its_time(void **state)
 {
 	(void)state;
@@ -419,6 +460,25 @@ a_spool_writes_only_what_is_long(void **state)
 	stock_free(&s);
 }
 
+/* A tool shows no more of its output, so what is behind would be lost. */
+static void
+a_spool_writes_long_output_even_if_much_is_shown(void **state)
+{
+	struct stock s = stock_new(true, &(struct artifacts_spec){.shown = MIB});
+	struct artifact_note note = {T, S("t"), S("text/plain"), S("l")};
+	struct spool spool;
+
+	(void)state;
+	spool_init(&spool, s.set, &note);
+	for (size_t n = 0; n < LIMIT_SHELL_OUTPUT; n += 4)
+		spool_feed(&spool, S("0123"));
+	assert_null(spool.writer);
+	spool_feed(&spool, S("4"));
+	assert_non_null(spool.writer);
+	spool_done(&spool);
+	stock_free(&s);
+}
+
 int
 main(void)
 {
@@ -429,6 +489,8 @@ main(void)
 	    cmocka_unit_test(another_tenant_does_not_find_it),
 	    cmocka_unit_test(what_is_no_handle_is_not_there),
 	    cmocka_unit_test(secrets_are_not_stored_however_the_pieces_are_cut),
+	    cmocka_unit_test(labels_have_no_secrets_either),
+	    cmocka_unit_test(many_short_secrets_have_room),
 	    cmocka_unit_test(it_is_forgotten_after_its_time),
 	    cmocka_unit_test(the_oldest_go_where_there_is_no_room),
 	    cmocka_unit_test(one_that_is_too_large_is_cut_and_says_so),
@@ -440,6 +502,7 @@ main(void)
 	    cmocka_unit_test(nothing_is_left_of_one_that_was_dropped),
 	    cmocka_unit_test(a_directory_that_others_can_enter_is_refused),
 	    cmocka_unit_test(a_spool_writes_only_what_is_long),
+	    cmocka_unit_test(a_spool_writes_long_output_even_if_much_is_shown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "stock.h"
 
+#include "artifact/match.h"
 #include "artifact/view.h"
 #include "testdata.h"
 
@@ -203,13 +204,18 @@ grep_ends_after_so_many_and_tells_where_to_go_on(void **state)
 	(void)state;
 	struct view v =
 	    view_of(raw, "{\"type\":\"grep\",\"pattern\":\"x\",\"max\":2,\"after\":1}", 1000, &e);
-	assert_string_equal(buf_z(&v.text), "0:x0\n1:x1\n2-x2");
+	assert_string_equal(buf_z(&v.text), "0:x0\n1:x1"); /* the next one matches, too */
 	assert_int_equal(v.hits, 2);
 	assert_int_equal(v.next_line, 2);
 	view_done(&v);
 	v = view_of(raw, "{\"type\":\"grep\",\"pattern\":\"x\",\"max\":2,\"start\":2}", 1000, &e);
 	assert_string_equal(buf_z(&v.text), "2:x2\n--\n4:x4");
 	assert_int_equal(v.next_line, 0); /* nothing behind it */
+	view_done(&v);
+	/* Lines around are given once: the rest begins behind them. */
+	v = view_of(raw, "{\"type\":\"grep\",\"pattern\":\"x2\",\"max\":1,\"after\":1}", 1000, &e);
+	assert_string_equal(buf_z(&v.text), "2:x2\n3-y");
+	assert_int_equal(v.next_line, 4);
 	view_done(&v);
 }
 
@@ -231,6 +237,103 @@ a_costly_pattern_is_given_up(void **state)
 	assert_non_null(strstr(e.text, "takes too long"));
 	view_done(&v);
 	buf_done(&raw);
+}
+
+static bool
+go_on(const struct match_line *m, void *arg)
+{
+	(void)m;
+	(void)arg;
+	return true;
+}
+
+/* Few steps at each place, but thousands of places: that is in time at every one of them. */
+static void
+a_pattern_that_is_costly_everywhere_is_given_up(void **state)
+{
+	struct stock s = stock_new(false, &(struct artifacts_spec){.keep_secrets = true});
+	struct buf raw = BUF_INIT(MIB);
+	struct err e = ERR_NONE;
+	uint64_t next;
+
+	(void)state;
+	for (size_t k = 0; k < LIMIT_VIEW_LINE; k++)
+		buf_addc(&raw, 'a');
+	struct artifact a = stock_put(&s, T, buf_str(&raw), 4096);
+	struct artifact_reader *r = stock_reader(&s, T, a.handle);
+	struct match_spec spec = {.pattern = S("(a|a){0,13}[bc]"),
+				  .max = 1,
+				  .cpu_ms = 10,
+				  .found = go_on};
+	assert_int_equal(match_lines(r, &spec, &next, &e), E_VIEW);
+	assert_non_null(strstr(e.text, "takes too long"));
+	/* What is cheap finds its match behind all of them, and between two of the looks. */
+	spec.pattern = S("a$");
+	spec.cpu_ms = LIMIT_VIEW_CPU_MS;
+	assert_int_equal(match_lines(r, &spec, &next, &e), 0);
+	artifact_close(r);
+	stock_free(&s);
+	buf_done(&raw);
+}
+
+static void
+a_long_line_is_looked_through_to_its_end(void **state)
+{
+	struct buf raw = BUF_INIT(MIB);
+
+	(void)state;
+	/* Wherever the looks at the clock fall: before, in or behind a character. */
+	for (size_t before = 1020; before < 1030; before++) {
+		char expected[2100];
+		buf_reset(&raw);
+		for (size_t k = 0; k < before; k++)
+			buf_addc(&raw, '.');
+		buf_addz(&raw, "\xc3\xa9\xe2\x82\xac");
+		for (size_t k = 0; k < 1000; k++)
+			buf_addc(&raw, '.');
+		snprintf(expected, sizeof(expected), "0:%s", buf_z(&raw));
+		expect(buf_str(&raw), "{\"type\":\"grep\",\"pattern\":\"\\u20ac\"}", expected);
+		expect(buf_str(&raw), "{\"type\":\"grep\",\"pattern\":\"\\u00e9\"}", expected);
+		expect(buf_str(&raw), "{\"type\":\"grep\",\"pattern\":\"\\\\.$\"}", expected);
+		expect(buf_str(&raw), "{\"type\":\"grep\",\"pattern\":\".\\\\B^\"}", "");
+	}
+	buf_done(&raw);
+}
+
+/* Deep JSON is mostly blanks when it is spread over lines. */
+static void
+json_is_spread_in_pages(void **state)
+{
+	struct buf raw = BUF_INIT(MIB), whole = BUF_INIT(4 * MIB), selector = BUF_INIT(256);
+	const int depth = 40, count = 5000;
+	struct view v = {.more = true};
+	struct err e;
+	size_t pages = 0;
+
+	(void)state;
+	for (int i = 0; i < depth; i++)
+		buf_addc(&raw, '[');
+	for (int i = 0; i < count; i++)
+		buf_addz(&raw, i ? ",1" : "1");
+	for (int i = 0; i < depth; i++)
+		buf_addc(&raw, ']');
+	for (; v.more; pages++) {
+		buf_reset(&selector);
+		buf_addf(&selector, "{\"type\":\"pointer\",\"pointer\":\"\",\"offset\":%llu}",
+			 (unsigned long long)v.next_offset);
+		v = view_of(buf_str(&raw), buf_z(&selector), 100000, &e);
+		assert_int_equal(e.code, 0);
+		buf_add(&whole, buf_str(&v.text));
+		view_done(&v);
+	}
+	assert_true(pages > 2);
+	/* Each bracket and each number has its line. */
+	const int lines = 2 * depth + count, commas = count - 1;
+	const int blanks = 2 * depth * (depth - 1) + count * 2 * depth;
+	assert_int_equal(whole.len, (size_t)(lines + lines - 1 + commas + blanks));
+	buf_done(&raw);
+	buf_done(&whole);
+	buf_done(&selector);
 }
 
 /* What does not fit comes in pages that together are the whole. */
@@ -304,6 +407,9 @@ main(void)
 	    cmocka_unit_test(grep_shows_matches_with_their_lines),
 	    cmocka_unit_test(grep_ends_after_so_many_and_tells_where_to_go_on),
 	    cmocka_unit_test(a_costly_pattern_is_given_up),
+	    cmocka_unit_test(a_pattern_that_is_costly_everywhere_is_given_up),
+	    cmocka_unit_test(a_long_line_is_looked_through_to_its_end),
+	    cmocka_unit_test(json_is_spread_in_pages),
 	    cmocka_unit_test(pages_follow_one_another),
 	    cmocka_unit_test(what_is_wrong_in_a_selector_is_named),
 	};
