@@ -111,10 +111,10 @@ static void
 the_vectors_become_the_same_envelopes(void **state)
 {
 	char path[256];
-	struct stock s = stock_new(false, &(struct artifacts_spec){0});
 
 	(void)state;
 	TESTDATA_OR_SKIP("vectors/cw_envelope.json", path);
+	struct stock s = stock_new(false, &(struct artifacts_spec){0});
 	struct json_doc *doc = parsed_file(path);
 	assert_true(json_len(json_root(doc)) > 5);
 	for (struct json_iter it = json_iter(json_root(doc)); json_next(&it);)
@@ -127,10 +127,11 @@ static void
 the_ingestion_vectors_too(void **state)
 {
 	static const char *const files[] = {"text_result", "image_result", "error_result"};
-	struct stock s = stock_new(false, &(struct artifacts_spec){0});
 	char name[128], path[256];
 
 	(void)state;
+	TESTDATA_OR_SKIP("vectors/cw_mcp_ingestion", path);
+	struct stock s = stock_new(false, &(struct artifacts_spec){0});
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		snprintf(name, sizeof(name), "vectors/cw_mcp_ingestion/%s.json", files[i]);
 		TESTDATA_OR_SKIP(name, path);
