@@ -65,17 +65,21 @@ spend(struct run *r, const struct json *v, size_t work)
 	return r->work >= 0 || end(r, v, "is too much work to check");
 }
 
-/* What it costs to go through a value once: all inside, and its texts by their length. */
-static size_t
-weight(const struct json *v)
+static NOINLINE size_t
+weight_inside(const struct json *v)
 {
 	size_t n = peek_size(v), sum = n;
 
-	if (peek_type(v) < JSON_ARRAY)
-		return 1 + peek_len(v) / 16;
 	for (const struct json *at = v; n-- > 0; at = peek_value(at)) /* one behind the other */
 		sum += peek_type(at) < JSON_ARRAY ? peek_len(at) / 16 : 0;
 	return sum;
+}
+
+/* What it costs to go through a value once: all inside, and its texts by their length. */
+static inline size_t
+weight(const struct json *v)
+{
+	return peek_type(v) < JSON_ARRAY ? 1 + peek_len(v) / 16 : weight_inside(v);
 }
 
 /* Go on after this? Only to tell more. */
@@ -441,7 +445,9 @@ run_members(struct run *r, const struct op *op, const struct json *v, struct mar
 	const struct json *key = peek_first(v);
 	bool fits = true;
 
-	memset(seen, 0, (m->required + 63) / 64 * sizeof(*seen));
+	seen[0] = 0;
+	if (m->required > 64)
+		memset(seen, 0, (m->required + 63) / 64 * sizeof(*seen));
 	for (size_t i = 0, n = peek_len(v); i < n; i++, key = peek_next(peek_value(key))) {
 		int known = schema__set_find(r->s, &m->names, peek_str(key));
 		if (known >= 0 && (uint32_t)known < m->required)
@@ -533,8 +539,9 @@ run_enum(struct run *r, const struct op *op, const struct json *v)
 static bool
 run_const(struct run *r, const struct op *op, const struct json *v)
 {
-	bool equal = peek_type(v) == peek_type(op->said) && spend(r, v, weight(op->said)) &&
-		     json_equal(v, op->said);
+	bool alike = peek_type(v) == peek_type(op->said) && spend(r, v, weight(op->said));
+	bool equal = alike && (peek_type(v) == JSON_STRING ? str_eq(peek_str(v), peek_str(op->said))
+							   : json_equal(v, op->said));
 
 	return equal || fail(r, op, v, 0);
 }
