@@ -7,6 +7,7 @@ import signal
 import socket
 import stat
 import subprocess
+import threading
 
 from lib import Skip, free_port, processes_with, until
 
@@ -371,13 +372,21 @@ def test_events_follow_streams(box):
     box.serve()
     follower = box.popen("events", "--follow", "--json", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, text=True)
+    enough = threading.Event()
+
+    def call():  # again and again: nothing tells when the follower has begun to listen
+        while not enough.is_set():
+            box.run("call", "list_dir")
+
+    caller = threading.Thread(target=call)
+    caller.start()
     try:
-        box.run("call", "list_dir")
         seen = []
-        while not seen or seen[-1] != "session.ended":
+        while "tool.completed" not in seen or seen[-1] != "session.ended":
             seen.append(json.loads(follower.stdout.readline())["type"])
-        assert "tool.completed" in seen
     finally:
+        enough.set()
+        caller.join()
         follower.terminate()
         follower.communicate(timeout=20)
 
