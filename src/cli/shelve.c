@@ -123,6 +123,13 @@ is_read_only(const struct json *from)
 	return json_bool(json_get(json_get(from, S("annotations")), S("readOnlyHint")));
 }
 
+static bool
+is_destructive(const struct json *from)
+{
+	return str_is(member(from, "reversibility"), "irreversible") ||
+	       json_bool(json_get(json_get(from, S("annotations")), S("destructiveHint")));
+}
+
 /* The document is the load's from now on, also on failure. */
 static int
 load_add(struct load *l, struct json_doc *doc, const struct json *from, struct str server,
@@ -135,8 +142,7 @@ load_add(struct load *l, struct json_doc *doc, const struct json *from, struct s
 	    .input_schema = json_get(from, S("input_schema")),
 	    .examples = json_get(from, S("examples")),
 	    .read_only = is_read_only(from),
-	    .destructive =
-		json_bool(json_get(json_get(from, S("annotations")), S("destructiveHint"))),
+	    .destructive = is_destructive(from),
 	};
 
 	if (load_grow(l) < 0) {

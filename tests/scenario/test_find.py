@@ -32,6 +32,9 @@ def test_a_query_finds_the_tool_it_describes(box):
     assert len(found) <= 3 and found[0]["id"] == tool_id(gateway, "read_file"), found
     assert set(found[0]) >= {"id", "name", "description", "tags", "kind", "namespace", "has_schema", "score"}
     assert not {"args_schema", "inputSchema", "input_schema", "examples"} & set(found[0])
+    shell = browse(gateway, path="/builtin/shell")[0]
+    assert shell["tags"] == ["destructive"] and shell["side_effects"], shell
+    assert json.loads(box.run("browse", "--path", "/builtin/shell", "--json").stdout)["cards"] == [shell]
     assert [c["score"] for c in found] == sorted((c["score"] for c in found), reverse=True)
 
 
