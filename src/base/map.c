@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 
 struct map_slot {
 	struct str key;

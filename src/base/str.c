@@ -2,10 +2,6 @@
 
 #include "base/str.h"
 
-#include <pthread.h>
-
-#include "base/ulid.h"
-
 int
 str_cmp(struct str a, struct str b)
 {
@@ -215,35 +211,4 @@ str_hash(struct str s)
 	for (size_t i = 0; i < s.len; i++)
 		h = (h ^ (unsigned char)s.ptr[i]) * 0x100000001b3u;
 	return h;
-}
-
-static uint64_t hash_seeds[2];
-static pthread_once_t hash_once = PTHREAD_ONCE_INIT;
-
-static void
-hash_seeds_make(void)
-{
-	random_bytes(hash_seeds, sizeof(hash_seeds));
-}
-
-static uint64_t
-hash_mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)(a ^ hash_seeds[0]) * (b ^ hash_seeds[1]);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-uint64_t
-str_hash_keyed(struct str s)
-{
-	uint64_t h = 0, word = s.len;
-
-	pthread_once(&hash_once, hash_seeds_make);
-	for (size_t i = 0; i < s.len; i += sizeof(word)) {
-		h = hash_mix(h, word);
-		word = 0;
-		memcpy(&word, s.ptr + i, s.len - i < sizeof(word) ? s.len - i : sizeof(word));
-	}
-	return hash_mix(h, word);
 }

@@ -72,9 +72,7 @@ struct str str_utf8_whole(struct str s);
 /* The longest prefix of at most max bytes that does not cut a UTF-8 sequence. */
 struct str str_utf8_upto(struct str s, size_t max);
 
-uint64_t str_hash(
-    struct str s); /* FNV-1a, the same everywhere: for keys that are ours or bounded */
-/* Another one in every process: who chooses the keys cannot choose what collides. */
-uint64_t str_hash_keyed(struct str s);
+/* FNV-1a, the same everywhere: for keys that are ours or bounded; for others base/hash.h. */
+uint64_t str_hash(struct str s);
 
 #endif

@@ -3,48 +3,13 @@
 #include "json/inside.h"
 
 #include <math.h>
-#include <pthread.h>
 
-#include "base/ulid.h"
-
-/*
- * Of another value in every process: who sends us arrays and objects must not be able to choose
- * what collides.
- */
-static uint64_t seeds[4];
-static pthread_once_t seeds_once = PTHREAD_ONCE_INIT;
-
-static void
-seeds_make(void)
-{
-	random_bytes(seeds, sizeof(seeds));
-}
-
-static uint64_t
-mix(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)(a ^ seeds[0]) * (b ^ seeds[1]);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static uint64_t
-hash_text(struct str s, uint64_t h)
-{
-	uint64_t word = s.len;
-
-	for (size_t i = 0; i < s.len; i += sizeof(word)) {
-		h = mix(h, word);
-		word = 0;
-		memcpy(&word, s.ptr + i, s.len - i < sizeof(word) ? s.len - i : sizeof(word));
-	}
-	return mix(h, word);
-}
+#include "base/hash.h"
 
 static uint64_t
 hash_whole(__int128 n)
 {
-	return mix((uint64_t)n, (uint64_t)(n >> 64));
+	return hash_mix((uint64_t)n, (uint64_t)(n >> 64));
 }
 
 static uint64_t
@@ -55,8 +20,8 @@ hash_decimal(struct str text)
 	if (json__decimal_int(text, &n))
 		return hash_whole(n);
 	struct decimal d = json__decimal(text);
-	uint64_t digits = json__decimal_modulo(&d, seeds[2] | UINT64_C(1) << 63);
-	return mix(mix(digits, (uint64_t)d.point), (uint64_t)d.sign);
+	uint64_t digits = json__decimal_modulo(&d, hash_secret(0) | UINT64_C(1) << 63);
+	return hash_mix(hash_mix(digits, (uint64_t)d.point), (uint64_t)d.sign);
 }
 
 /*
@@ -75,7 +40,7 @@ hash_number(const yyjson_val *v)
 		return hash_whole(v->uni.u64);
 	if (!unsafe_yyjson_is_real((void *)v))
 		return hash_whole(v->uni.i64);
-	return d == trunc(d) ? hash_whole((int64_t)d) : mix(v->uni.u64, YYJSON_TYPE_NUM);
+	return d == trunc(d) ? hash_whole((int64_t)d) : hash_mix(v->uni.u64, YYJSON_TYPE_NUM);
 }
 
 static uint64_t
@@ -85,7 +50,7 @@ hash_scalar(const yyjson_val *v) /* or an empty container */
 	case YYJSON_TYPE_RAW:
 	case YYJSON_TYPE_NUM: return hash_number(v);
 	case YYJSON_TYPE_STR: return hash_text(json__text(v), YYJSON_TYPE_STR);
-	default: return mix(v->tag & YYJSON_TAG_MASK, seeds[3]);
+	default: return hash_mix(v->tag & YYJSON_TAG_MASK, hash_secret(1));
 	}
 }
 
@@ -113,9 +78,9 @@ static void
 open_add(struct open *o, uint64_t hash)
 {
 	if (o->object)
-		o->hash += mix(o->key, hash);
+		o->hash += hash_mix(o->key, hash);
 	else
-		o->hash = mix(o->hash, hash);
+		o->hash = hash_mix(o->hash, hash);
 	o->at_key = o->object;
 	o->left--;
 }
@@ -126,7 +91,7 @@ json_hash(const struct json *value)
 	struct open open[LIMIT_JSON_DEPTH];
 	size_t depth = 0;
 
-	pthread_once(&seeds_once, seeds_make);
+	hash_begin();
 	for (const yyjson_val *v = json__val(value);; v++) {
 		if (depth > 0 && open[depth - 1].at_key) {
 			open[depth - 1].key = hash_text(json__text(v), 0);
@@ -143,7 +108,7 @@ json_hash(const struct json *value)
 			open_add(&open[depth - 1], hash);
 			if (open[depth - 1].left > 0)
 				break;
-			hash = mix(open[depth - 1].hash, open[depth - 1].object);
+			hash = hash_mix(open[depth - 1].hash, open[depth - 1].object);
 		}
 		if (depth == 0)
 			return hash;

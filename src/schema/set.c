@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "schema/program.h"
 #include "schema/row.h"
 
