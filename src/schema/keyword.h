@@ -9,7 +9,8 @@ enum keyword_id {
 #define KEYWORD(id, name, drafts, vocabulary, takes, subset) K_##id,
 #include "../../tbl/keywords.def"
 #undef KEYWORD
-	K__COUNT
+	K__COUNT,
+	K_NONE = K__COUNT /* of an error that no keyword is to blame for */
 };
 
 enum draft { DRAFT_7 = 1, DRAFT_2020 = 2, DRAFT_BOTH = 3 };

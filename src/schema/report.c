@@ -209,9 +209,9 @@ schema__tell(struct report *r, const struct op *op, const struct json *v, size_t
 void
 schema__tell_plain(struct report *r, const struct json *v, const char *sentence)
 {
-	if (!wanted(r, v, K_SCHEMA))
+	if (!wanted(r, v, K_NONE))
 		return;
-	buf_addz(begin(r, v, (struct str){NULL, 0}, K_SCHEMA), sentence);
+	buf_addz(begin(r, v, (struct str){NULL, 0}, K_NONE), sentence);
 	finish(r);
 }
 
@@ -247,7 +247,7 @@ add_types(struct buf *out, const struct json *type, bool ours)
 void
 schema__tell_type(struct report *r, const struct rule *rule, const struct json *v)
 {
-	enum keyword_id keyword = rule->at ? K_TYPE : K_NOT;
+	enum keyword_id keyword = rule->at ? K_TYPE : K_NONE;
 	bool ours = is_ours(r);
 
 	if (!wanted(r, v, keyword))
@@ -513,7 +513,7 @@ write_json(const struct report *r, struct buf *out)
 			continue;
 		jw_object(&w);
 		jw_member(&w, "path", part(r, e->from, e->path_len));
-		jw_member_z(&w, "keyword", keyword_name(e->keyword));
+		jw_member_z(&w, "keyword", e->keyword == K_NONE ? NULL : keyword_name(e->keyword));
 		jw_member(&w, "message", part(r, e->from + e->path_len, e->len));
 		jw_end(&w);
 	}

@@ -47,7 +47,8 @@ bool schema_fits(const struct schema *s, const struct json *value);
 /* How errors are written. */
 enum schema_form {
 	SCHEMA_LINES, /* "/items/3/qty: must be at least 1, got 0", in document order */
-	SCHEMA_JSON,  /* [{"path":"/items/3/qty","keyword":"minimum","message":"must be..."}] */
+	SCHEMA_JSON,  /* [{"path":"/items/3/qty","keyword":"minimum","message":"must be..."}]; the
+		       * keyword is null where none is to blame, as for the schema false */
 	SCHEMA_DISPATCHER, /* "items.3.qty: 0 is less than the minimum of 1", by path (seed 000) */
 };
 

@@ -34,6 +34,21 @@ compiled(const char *text)
 	return s;
 }
 
+/* What is said of a value in a form; "" for one that fits. */
+static inline void
+check_words(const struct schema *s, struct str value, enum schema_form form, const char *expected)
+{
+	struct json_doc *doc = parsed(value);
+	struct buf errors = BUF_INIT(64 * KIB);
+
+	assert_int_equal(schema_fits(s, json_root(doc)), !*expected);
+	assert_int_equal(schema_validate(s, json_root(doc), form, &errors),
+			 *expected ? E_VALIDATION : 0);
+	assert_string_equal(buf_z(&errors), expected);
+	buf_done(&errors);
+	json_doc_unref(doc);
+}
+
 /* The strings of an array, with newlines between. */
 static inline struct buf
 joined(const struct json *lines)
