@@ -105,6 +105,24 @@ json__check(const struct json_doc *doc, unsigned max_depth, const struct json **
 	return 0;
 }
 
+/* Quoted, and escaped also where JSON need not: nothing in it may control a terminal. */
+static void
+add_quoted(struct buf *out, struct str text)
+{
+	uint32_t c;
+
+	buf_addc(out, '"');
+	for (size_t n; (n = str_utf8_char(text, &c)) > 0; text = str_from(text, n)) {
+		if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+			buf_addf(out, "\\u%04x", c);
+		else if (c == '"' || c == '\\')
+			buf_addf(out, "\\%c", (int)c);
+		else
+			buf_add(out, str_upto(text, n));
+	}
+	buf_addc(out, '"');
+}
+
 static int
 err_twice(struct err *e, struct str text, const struct json_doc *doc, const struct json *key)
 {
@@ -112,7 +130,7 @@ err_twice(struct err *e, struct str text, const struct json_doc *doc, const stru
 	struct str name = json__text(json__val(key));
 
 	buf_addz(&reason, "the key ");
-	json__quote(&reason, str_utf8_upto(name, 64), false);
+	add_quoted(&reason, str_utf8_upto(name, 64));
 	buf_addz(&reason, " is given twice");
 	const char *z = buf_z(&reason);
 	/* In place: the key still begins where it stood, one behind its quote. */
