@@ -1,0 +1,79 @@
+/*
+ * behind.h - whoever stands behind a request while it runs: hears of progress and messages, and can
+ * be asked.
+ *
+ * The same for both eras and both directions. An upstream that wants something (a form filled in, a
+ * model asked, the roots) makes an inquiry; it travels with the request, upwards:
+ *
+ *	upstream --> job --> call --> front --> the client
+ *
+ * and the answers come back by inquiry_answer. So an upstream of one era meets a client of the
+ * other without either side knowing. The gateway's own questions to a person go the same way.
+ *
+ * One thread. An inquiry belongs to whoever made it, until `settled` or until it takes it back.
+ */
+
+#ifndef MCP_BEHIND_H
+#define MCP_BEHIND_H
+
+#include "mcp/mcp.h"
+
+struct behind;
+
+/* One thing that is asked. */
+struct inquiry_item {
+	struct str key;            /* unique in its inquiry */
+	struct str method;         /* "elicitation/create", "sampling/createMessage", "roots/list" */
+	const struct json *params; /* or NULL */
+	bool settled;
+	struct json_doc *answer_doc; /* a reference */
+	const struct json *answer;   /* a result; NULL: it was refused, err says why */
+	struct err err;
+};
+
+struct inquiry {
+	struct inquiry_item *items;
+	size_t count;
+	/* Every item is settled. Called once, never inside `ask`. */
+	void (*settled)(struct inquiry *q);
+	void *owner;
+	struct str from;   /* the server that asks; {NULL,0}: the gateway itself */
+	struct behind *at; /* who has it now; NULL: nobody */
+	void *held;        /* for whoever has it */
+};
+
+struct behind_ops {
+	/* params as the upstream sent them, without the token. */
+	void (*progress)(struct behind *b, const struct json *params);
+	void (*message)(struct behind *b, const struct json *params); /* of notifications/message */
+	/* Takes it on (q->at is set) or says why not: RPC codes in err are E_UNAVAILABLE. */
+	int (*ask)(struct behind *b, struct inquiry *q, struct err *e);
+	/* It is no longer wanted: forget it. Not called after `settled`. */
+	void (*unask)(struct behind *b, struct inquiry *q);
+};
+
+struct behind {
+	const struct behind_ops *ops;
+	const struct json *capabilities; /* ClientCapabilities as declared; NULL: none */
+	const struct json *meta;         /* of the request, to be passed on; NULL: none */
+	int log_level;                   /* messages below are not wanted; MCP_LOG_NONE: none is */
+	enum mcp_revision revision;      /* that the client speaks; MCP_UNKNOWN: no MCP client */
+};
+
+/* All of these take b == NULL: nobody is there. */
+void behind_progress(struct behind *b, const struct json *params);
+void behind_message(struct behind *b, const struct json *params); /* heeds log_level */
+unsigned behind_can(const struct behind *b);                      /* enum mcp_can */
+/* E_UNAVAILABLE when it cannot do what one of the items needs. */
+int behind_ask(struct behind *b, struct inquiry *q, struct err *e);
+
+/* Makes one item's answer known; doc is borrowed. The last one calls settled. A second answer to
+ * an item is passed over. */
+void inquiry_answer(struct inquiry *q, size_t i, struct json_doc *doc, const struct json *answer);
+void inquiry_refuse(struct inquiry *q, size_t i, const struct err *e);
+/* NULL = none of that key. */
+struct inquiry_item *inquiry_find(const struct inquiry *q, struct str key);
+/* Take it back from whoever has it, and let go of the answers. No-op when nobody has it. */
+void inquiry_withdraw(struct inquiry *q);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * fetch.h - HTTP requests to elsewhere, on the loop (libcurl's multi interface).
+ *
+ * Connections are kept and used again. No proxy of the environment, no netrc, no cookies, no
+ * redirect is followed, only http and https, answers are decompressed under the same limit. Nothing
+ * is called inside these functions. Everything a server says is bounded.
+ */
+
+#ifndef NET_FETCH_H
+#define NET_FETCH_H
+
+#include "base/buf.h"
+#include "loop/loop.h"
+
+struct fetcher; /* one per loop: its connections */
+struct fetch;   /* one request */
+
+int fetcher_new(struct loop *l, struct fetcher **ret, struct err *e);
+void fetcher_free(struct fetcher *f); /* no fetch may be left; takes NULL */
+
+struct fetch_spec {
+	const char *method; /* "POST" */
+	const char *url;
+	const char *const *headers; /* NULL-terminated "Name: value"; copied. A value with a control
+				       character is E_VALIDATION */
+	struct str body;            /* copied; {NULL,0}: none */
+	unsigned connect_ms;        /* 0: 10 s */
+	unsigned stall_ms; /* nothing came for so long; 0: never (streams have signs of life) */
+	size_t max_bytes;  /* of the answer's body, over all pieces; 0: no limit */
+	/* May the connection go to this address? NULL: anywhere. For guards against requests forged
+	 * by others (issue: private and link-local addresses). */
+	bool (*allows)(const struct sockaddr *to, void *arg);
+	/* The status line and headers are here: fetch_header reads them. May be NULL. */
+	void (*head)(struct fetch *f, int status, void *arg);
+	void (*piece)(struct fetch *f, struct str bytes, void *arg);
+	/* Once, and last. code 0: the answer came whole. E_UNAVAILABLE: no connection was made, or
+	 * nothing was sent (ret_sent of fetch_sent is false); E_EXECUTION: it broke off;
+	 * E_TOO_LARGE, E_TIMEOUT, E_CANCELLED. */
+	void (*over)(struct fetch *f, int status, const struct err *e, void *arg);
+	void *arg;
+};
+int fetch_start(struct fetcher *fr, const struct fetch_spec *spec, struct fetch **ret,
+		struct err *e);
+void fetch_cancel(struct fetch *f); /* `over` comes, with E_CANCELLED; idempotent */
+/* Stop reading while the consumer is full, and go on. */
+void fetch_pause(struct fetch *f, bool paused);
+/* Value of a header of the answer, {NULL,0}: none. Until `over` has returned. */
+struct str fetch_header(const struct fetch *f, const char *name);
+/* Did the request leave us, as far as can be told? */
+bool fetch_sent(const struct fetch *f);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * upstream.h - MCP servers behind us: started when they are needed, shared by all clients, kept at
+ * arm's length.
+ *
+ *	configured --start--> started --idle--> known --call--> started
+ *	     |                   |  crash: back-off, then again when it is needed
+ *	     '---> failed <------'  too many in a row: quarantined, until a person or time says so
+ *
+ * An upstream of either era, over either transport, looks the same from here: one asks it things
+ * (struct exchange) and reads what it offers (lists). What it offers is remembered on disk, so that
+ * its tools are listed while it is not running, and so that a tool that has changed since it was
+ * first seen is noticed (pins).
+ *
+ * Everything an upstream says is hostile: bounded, parsed strictly, and nothing of it makes another
+ * upstream wait. All callbacks come from the loop, never from inside a function of this header.
+ * One thread.
+ */
+
+#ifndef UPSTREAM_UPSTREAM_H
+#define UPSTREAM_UPSTREAM_H
+
+#include "json/canon.h"
+#include "loop/loop.h"
+#include "mcp/behind.h"
+
+struct upstreams; /* the set */
+struct upstream;  /* one */
+struct exchange;  /* one request to one */
+
+/* What the configuration says of one. Strings and arrays are copied. Zero: the default. */
+enum upstream_kind { UPSTREAM_STDIO, UPSTREAM_HTTP };
+
+struct upstream_spec {
+	struct str name; /* its key in the configuration */
+	enum upstream_kind kind;
+
+	/* stdio */
+	const char *const *argv; /* NULL-terminated; argv[0] is a path, or looked up in env's PATH */
+	const char *const *env;  /* NULL-terminated "K=V", all of it: nothing is inherited */
+	const char *cwd;         /* NULL: the state directory */
+
+	/* http */
+	const char *url;
+	const char *const *headers; /* NULL-terminated "Name: value" */
+
+	unsigned start_ms;    /* until it must have answered the first time */
+	unsigned timeout_ms;  /* one request without progress */
+	unsigned max_ms;      /* one request, however much progress there is */
+	unsigned idle_ms;     /* then a child that nobody uses is ended; UINT_MAX: never */
+	unsigned concurrency; /* requests at once; the others wait here, in order */
+	const char *const *roots; /* NULL-terminated directories: the answer to roots/list when no
+				     client is there to ask */
+	bool no_probe;            /* it is legacy: do not ask (some exit when asked) */
+
+	/* Why it cannot be used though it is configured: "env.TOKEN: the variable X is not set".
+	 * {NULL,0}: it can. */
+	struct str problem;
+};
+
+enum upstream_state {
+	UPSTREAM_CONFIGURED, /* nothing is known of it yet */
+	UPSTREAM_KNOWN,      /* it is not running; its lists are as they were */
+	UPSTREAM_STARTED,    /* it is there */
+	UPSTREAM_FAILED,     /* the last start failed, or it went away; tried again when needed */
+	UPSTREAM_QUARANTINED, /* failed too often in a row, or disabled by its problem */
+};
+const char *upstream_state_name(enum upstream_state s); /* "started" */
+
+/* Lists. */
+enum upstream_list { LIST_TOOLS, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, LIST__COUNT };
+
+/* One tool, as it was accepted (at first sight, or by a person). */
+struct upstream_tool {
+	struct str name;               /* as the upstream calls it */
+	const struct json *definition; /* the accepted one; what is listed and called */
+	const struct json *changed;    /* what the upstream says now, if that is another; NULL: no */
+	char pin[DIGEST_TEXT];         /* SHA-256 of the accepted one (JCS) */
+	bool gone;                     /* the upstream no longer has it; only with a `changed` NULL */
+};
+
+/*
+ * The set. `dir` is where what is known is kept (DIR/NAME.json, 0600; made when it is not there);
+ * NULL: nowhere. `log` may be NULL.
+ */
+struct upstreams_spec {
+	struct loop *loop;
+	const char *dir;
+};
+int upstreams_new(const struct upstreams_spec *spec, struct upstreams **ret, struct err *e);
+/* Ends every child and connection, then `done`. Open exchanges end with E_STOPPING. */
+void upstreams_stop(struct upstreams *us, void (*done)(void *arg), void *arg);
+void upstreams_free(struct upstreams *us); /* after done; takes NULL */
+
+/*
+ * Exactly these from now on. One that is the same as before stays as it is, running or not; one
+ * that is gone or has changed ends when its exchanges have, and its tools go at once. What is
+ * known of new ones is read from disk here; those of which nothing is known are started to find
+ * out. E_NOMEM, E_LIMIT.
+ */
+int upstreams_set(struct upstreams *us, const struct upstream_spec *specs, size_t count,
+		  struct err *e);
+
+size_t upstreams_count(const struct upstreams *us);
+struct upstream *upstream_at(const struct upstreams *us, size_t i);           /* by name */
+struct upstream *upstream_find(const struct upstreams *us, struct str name); /* NULL = none */
+struct upstream *upstream_ref(struct upstream *u);
+void upstream_unref(struct upstream *u); /* takes NULL */
+
+/* Who wants to know. */
+enum upstream_news {
+	NEWS_STATE = 1,
+	NEWS_TOOLS = 2,
+	NEWS_PROMPTS = 4,
+	NEWS_RESOURCES = 8, /* and templates */
+	NEWS_GONE = 16,     /* it is no longer configured; the last one */
+};
+struct upstream_watch {
+	void (*news)(struct upstream *u, unsigned news, void *arg);
+	void (*updated)(struct upstream *u, struct str uri, void *arg); /* may be NULL */
+	/* notifications/message that belongs to no exchange; may be NULL. */
+	void (*message)(struct upstream *u, const struct json *params, void *arg);
+	void *arg;
+	struct node node; /* private */
+};
+void upstreams_watch(struct upstreams *us, struct upstream_watch *w);
+void upstreams_unwatch(struct upstreams *us, struct upstream_watch *w);
+
+/* Reading. Borrowed until the next NEWS of that kind. */
+struct str upstream_name(const struct upstream *u);
+enum upstream_kind upstream_kind(const struct upstream *u);
+enum upstream_state upstream_state(const struct upstream *u);
+const struct json *upstream_capabilities(const struct upstream *u); /* of the server; NULL: unknown */
+struct str upstream_instructions(const struct upstream *u);         /* {NULL,0}: none */
+bool upstream_known(const struct upstream *u); /* its lists have been read, now or in former days */
+/* An array of what tools/list... gave, all pages; never NULL; empty when unknown. */
+const struct json *upstream_list(const struct upstream *u, enum upstream_list which);
+size_t upstream_tool_count(const struct upstream *u);
+const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i); /* by name */
+const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
+/* {name, state, kind, era, version, server, tools, changed, problem, pid, restarts, started_at,
+ *  latency_ms {p50, p99}, in_flight, waiting, calls, failures}; no secrets. */
+void upstream_write(struct jw *w, const struct upstream *u);
+
+/* A person takes the changed definition of a tool, or of all ({NULL,0}), as it is now. E_NOT_FOUND.
+ * It counts from now on; it is on disk soon. */
+int upstream_accept(struct upstream *u, struct str tool, struct err *e);
+/* Try again now, also when quarantined: ends a child that runs, forgets the back-off. */
+void upstream_restart(struct upstream *u);
+/* Resources somebody listens to; the set of all, each once: more or less of them than before. */
+int upstream_subscribe(struct upstream *u, struct str uri, bool on, struct err *e);
+/* The level of messages wanted of it from now on, for those that belong to no exchange. */
+void upstream_log_level(struct upstream *u, int level);
+
+/*
+ * One request. It waits for the start if it must, then for its place. Tool calls and reads are
+ * never made twice: an upstream that goes away with one in flight ends it with E_UNAVAILABLE.
+ */
+struct exchange_end {
+	int code; /* 0: answered: one of result and error is set */
+	struct err err;
+	bool sent; /* it may have reached the upstream: what it does may be done */
+	struct json_doc *doc; /* borrowed; take a reference to keep it */
+	const struct json *result;
+	const struct json *error; /* JSON-RPC's, as it came; never -32020 or -32022 */
+};
+struct exchange_spec {
+	struct str method;                         /* copied */
+	void (*params)(struct jw *w, void *arg);   /* members of params but _meta; again for retries */
+	struct str name;                           /* for Mcp-Name; copied; {NULL,0}: none */
+	const struct json *schema, *arguments;     /* for Mcp-Param-*; borrowed; may be NULL */
+	struct behind *behind;                     /* borrowed until it is over; may be NULL */
+	struct str group;                          /* whose it is, the session: copied */
+	unsigned timeout_ms, max_ms;               /* 0: the upstream's own; UINT_MAX: none, the
+						      caller has a clock */
+	void (*over)(struct exchange *x, const struct exchange_end *end, void *arg); /* once */
+	void *arg;
+};
+/* E_UNAVAILABLE (with its problem), E_LIMIT (too many wait), E_STOPPING, E_NOMEM. */
+int exchange_start(struct upstream *u, const struct exchange_spec *spec, struct exchange **ret,
+		   struct err *e);
+/* The upstream is told; `over` comes soon, with E_CANCELLED unless the answer was here before. The
+ * exchange is gone after `over` has returned. Idempotent. */
+void exchange_cancel(struct exchange *x);
+
+#endif
