@@ -58,12 +58,12 @@ fail_unread(struct call *c)
 
 /* Twice in words: with pointers for the agent, and as the dispatcher's event has them. */
 static enum verdict
-fail_invalid(struct call *c)
+fail_invalid(struct call *c, const struct schema *schema)
 {
 	struct buf lines = BUF_INIT(LIMIT_SCHEMA_TEXT), sentences = BUF_INIT(LIMIT_SCHEMA_TEXT);
 
-	schema_validate(c->tool->input, c->input, SCHEMA_LINES, &lines);
-	schema_validate(c->tool->input, c->input, SCHEMA_DISPATCHER, &sentences);
+	schema_validate(schema, c->input, SCHEMA_LINES, &lines);
+	schema_validate(schema, c->input, SCHEMA_DISPATCHER, &sentences);
 	c->wrong = arena_str(c->arena, buf_str(&lines));
 	c->invalid = arena_str(c->arena, buf_str(&sentences));
 	buf_done(&lines);
@@ -74,12 +74,16 @@ fail_invalid(struct call *c)
 enum verdict
 args_enter(struct call *c)
 {
+	const struct schema *schema;
+
 	if (!c->input)
 		return fail_unread(c);
+	if (tool_schema(c->tool, &schema, &c->err) < 0)
+		return FAIL;
 	if (c->tool->repair_arguments && repair(c) < 0)
 		return FAIL;
-	if (!schema_fits(c->tool->input, c->input))
-		return fail_invalid(c);
+	if (!schema_fits(schema, c->input))
+		return fail_invalid(c, schema);
 	if (fingerprint(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
 	return NEXT;

@@ -262,15 +262,16 @@ card_apply(const struct card *c, struct tool *t, struct err *e)
 	t->path_arguments = c->path_arguments;
 	t->input_schema = c->input_schema;
 	t->examples = c->examples;
+	t->confirm = -1;
 	return 0;
 }
 
 static int
-id_fill(struct tool *t, struct err *e)
+id_fill(struct tool *t, struct str name, struct str ns, struct str version, struct err *e)
 {
 	struct buf id = BUF_INIT(TOOLID_MAX);
 
-	toolid_derive(&id, t->name, S("builtin"), (struct str){NULL, 0}, t->input_schema);
+	toolid_derive(&id, name, ns, version, t->input_schema);
 	bool failed = buf_failed(&id);
 	if (!failed) {
 		memcpy(t->id_text, id.ptr, id.len);
@@ -297,10 +298,9 @@ tool_fill(struct tool *t, struct err *e)
 		rc = check_examples(e, &c);
 	if (rc < 0)
 		return rc;
-	if ((rc = id_fill(t, e)) < 0)
+	if ((rc = id_fill(t, t->name, S("builtin"), (struct str){NULL, 0}, e)) < 0)
 		return rc;
 	rc = schema_compile(t->card, t->input_schema, NULL, &t->compiled, e);
-	t->input = t->compiled;
 	return rc < 0 ? refuse_with(e, t->name, "input_schema", rc) : 0;
 }
 
@@ -341,7 +341,195 @@ tool_unref(struct tool *t)
 		t->provider_free(t->provider_data);
 	schema_free(t->compiled);
 	json_doc_unref(t->card);
+	json_doc_unref(t->spare);
+	buf_done(&t->listing);
+	free(t->unfit);
+	free(t->texts[0]);
+	free(t->texts[1]);
 	free(t);
+}
+
+/* Tools of servers. */
+
+static struct str
+own_text(char **at, struct str s)
+{
+	*at = s.ptr ? strndup(s.ptr, s.len) : NULL;
+	return (struct str){*at, *at ? s.len : 0};
+}
+
+static bool
+hint(const struct json *annotations, struct str name, bool otherwise)
+{
+	const struct json *v = json_get(annotations, name);
+
+	return json_is(v, JSON_BOOL) ? json_bool(v) : otherwise;
+}
+
+/* What is not said counts as MCP's defaults, which are the careful ones. */
+static void
+effects_from(struct tool *t, const struct json *annotations)
+{
+	if (hint(annotations, S("readOnlyHint"), false)) {
+		t->capability = CAP_READ;
+		t->reversibility = REV_PURE;
+		return;
+	}
+	t->capability = hint(annotations, S("openWorldHint"), true) ? CAP_NETWORK : CAP_WRITE;
+	t->reversibility =
+	    hint(annotations, S("idempotentHint"), false) ? REV_IDEMPOTENT : REV_IRREVERSIBLE;
+}
+
+static struct str
+first_text(const struct json *definition, const char *const *names, struct str otherwise)
+{
+	for (; *names; names++) {
+		struct str s = json_str(json_get(definition, str_of(*names)));
+		if (str_trim(s).len)
+			return s;
+	}
+	return otherwise;
+}
+
+static int
+adopt_schema(struct tool *t, struct err *e)
+{
+	t->input_schema = json_get(t->definition, S("inputSchema"));
+	if (json_is(t->input_schema, JSON_OBJECT))
+		return 0;
+	int rc = json_parse(S("{\"type\":\"object\"}"), &json_door, &t->spare, e);
+	t->input_schema = rc == 0 ? json_root(t->spare) : NULL;
+	return rc;
+}
+
+static int
+adopt(struct tool *t, const struct tool_origin *from, struct err *e)
+{
+	const struct json *d = from->definition;
+	struct str version = json_str(json_pointer(d, S("/_meta/version")));
+	int rc;
+
+	t->definition = d;
+	t->upstream_name = json_str(json_get(d, S("name")));
+	if (!json_is(d, JSON_OBJECT) || t->upstream_name.len == 0)
+		return err_set(e, E_VALIDATION, "a tool must be an object with a name");
+	t->name = own_text(&t->texts[0], from->name);
+	t->server = own_text(&t->texts[1], from->server);
+	if (!t->name.ptr || !t->server.ptr)
+		return err_plain(e, E_NOMEM);
+	t->title = json_str(json_get(d, S("title")));
+	t->description =
+	    first_text(d, (const char *const[]){"description", "title", NULL}, t->upstream_name);
+	t->capability = CAP_NETWORK;
+	t->reversibility = REV_IRREVERSIBLE;
+	if (from->trusted)
+		effects_from(t, json_get(d, S("annotations")));
+	t->timeout_ms = from->timeout_ms ? from->timeout_ms : LIMIT_CALL_MS;
+	t->max_ms = from->max_ms ? from->max_ms : LIMIT_CALL_SLOW_MS;
+	t->confirm = -1;
+	if ((rc = adopt_schema(t, e)) < 0)
+		return rc;
+	return id_fill(t, t->upstream_name, from->ns, version, e);
+}
+
+int
+tool_adopt(const struct tool_origin *from, struct tool **ret, struct err *e)
+{
+	struct tool *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_plain(e, E_NOMEM);
+	t->refs = 1;
+	t->card = json_doc_ref(from->doc);
+	int rc = adopt(t, from, e);
+	if (rc < 0)
+		tool_unref(t);
+	else
+		*ret = t;
+	return rc;
+}
+
+int
+tool_schema(struct tool *t, const struct schema **ret, struct err *e)
+{
+	struct err why = ERR_NONE;
+
+	if (!t->compiled && !t->unfit &&
+	    schema_compile(t->spare ? t->spare : t->card, t->input_schema, NULL, &t->compiled,
+			   &why) < 0) {
+		if (why.code == E_NOMEM || !(t->unfit = malloc(sizeof(why))))
+			return err_plain(e, E_NOMEM);
+		err_set(t->unfit, E_VALIDATION, "%.*s cannot be called: its input schema: %s",
+			STR_ARG(t->name), err_text(&why));
+	}
+	if (t->unfit) {
+		*e = *t->unfit;
+		return e->code;
+	}
+	*ret = t->compiled;
+	return 0;
+}
+
+/* The two axes of effect in MCP's words. */
+void
+tool_write_hints(struct jw *w, const struct tool *t)
+{
+	bool reads = t->capability <= CAP_READ;
+
+	jw_object(w);
+	jw_member_bool(w, "readOnlyHint", reads);
+	/* Whether it may overwrite or delete, not whether we could bring that back. */
+	jw_member_bool(w, "destructiveHint", !reads && t->reversibility >= REV_COMPENSATABLE);
+	jw_member_bool(w, "idempotentHint", t->reversibility <= REV_IDEMPOTENT);
+	jw_member_bool(w, "openWorldHint", t->capability >= CAP_EXECUTE);
+	jw_end(w);
+}
+
+static void
+list_native(struct jw *w, const struct tool *t)
+{
+	if (t->title.ptr)
+		jw_member(w, "title", t->title);
+	jw_member(w, "description", t->description);
+	jw_key(w, "inputSchema");
+	jw_value(w, t->input_schema);
+	jw_key(w, "annotations");
+	tool_write_hints(w, t);
+}
+
+/* As the server gave it; a description and a schema it must have. */
+static void
+list_adopted(struct jw *w, const struct tool *t)
+{
+	jw_member(w, "description", t->description);
+	jw_key(w, "inputSchema");
+	jw_value(w, t->input_schema);
+	for (struct json_iter it = json_iter(t->definition); json_next(&it);) {
+		if (str_is(it.key, "name") || str_is(it.key, "description") ||
+		    str_is(it.key, "inputSchema"))
+			continue;
+		jw_key_str(w, it.key);
+		jw_value(w, it.value);
+	}
+}
+
+struct str
+tool_listing(struct tool *t)
+{
+	if (t->listing.len == 0) {
+		buf_init(&t->listing, 8 * LIMIT_JSON_BYTES);
+		struct jw w = jw(&t->listing);
+		jw_object(&w);
+		(t->definition ? list_adopted : list_native)(&w, t);
+		jw_end(&w);
+		buf_trim(&t->listing);
+	}
+	if (buf_failed(&t->listing)) {
+		buf_done(&t->listing);
+		return (struct str){NULL, 0};
+	}
+	/* Without the braces. */
+	return (struct str){t->listing.ptr + 1, t->listing.len - 2};
 }
 
 void
@@ -353,6 +541,11 @@ tool_write(struct jw *w, const struct tool *t)
 	if (t->title.ptr)
 		jw_member(w, "title", t->title);
 	jw_member(w, "description", t->description);
+	if (t->server.ptr) {
+		jw_member(w, "server", t->server);
+		jw_member(w, "upstream_name", t->upstream_name);
+		jw_member_bool(w, "changed", t->changed);
+	}
 	jw_member_z(w, "capability", capability_name(t->capability));
 	jw_member_z(w, "side_effects", capability_name(t->capability)); /* as events call it */
 	jw_member_z(w, "reversibility", reversibility_name(t->reversibility));

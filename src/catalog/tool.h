@@ -38,18 +38,29 @@ struct tool {
 	const struct json *path_arguments; /* array of argument names that are paths */
 	const struct json *input_schema;
 	const struct json *examples; /* array or NULL */
-	const struct schema *input;  /* compiled */
+
+	/* Of tools that come from elsewhere; {NULL,0} and NULL for native ones. */
+	struct str server;             /* as the configuration calls it */
+	struct str upstream_name;      /* as the server calls it */
+	const struct json *definition; /* as the server gave it, whole */
+	unsigned max_ms;               /* however much progress it makes; 0: timeout_ms is all */
+	bool changed; /* it is no longer what was accepted: a person has to look first */
 
 	/* Set by whoever brings the tool, before it is in a catalog. */
 	bool repair_arguments;                      /* see schema/repair.h */
 	struct provider *provider;                  /* who runs it */
 	void *provider_data;                        /* the provider's own */
 	void (*provider_free)(void *provider_data); /* with the last reference; may be NULL */
+	int confirm; /* enum policy_mode the server's settings ask for; -1: the policy decides */
 
 	/* private */
 	char id_text[TOOLID_MAX + 1];
-	struct json_doc *card;
-	struct schema *compiled;
+	char *texts[2];          /* name and server of one that was adopted */
+	struct json_doc *card;   /* or where the definition stands */
+	struct json_doc *spare;  /* the schema of one whose definition has none */
+	struct err *unfit;       /* why its schema cannot be compiled */
+	struct schema *compiled; /* when it is first needed */
+	struct buf listing;      /* the same */
 	unsigned refs;
 };
 
@@ -60,6 +71,35 @@ struct tool {
  * E_NOMEM.
  */
 int tool_new(struct str card, struct tool **ret, struct err *e);
+
+/*
+ * From what a server says of one of its tools. Nothing is refused for odd names or a missing
+ * description (decision 4); only what is no definition at all. Annotations are hints of strangers:
+ * they count where `trusted`, else it is network + irreversible. The schema is compiled when it is
+ * first used. E_VALIDATION, E_NOMEM.
+ */
+struct tool_origin {
+	struct str server;             /* its name */
+	struct str ns;                 /* namespace of the id */
+	struct str name;               /* what clients call it: [A-Za-z0-9_.-]{1,64} */
+	const struct json *definition; /* {name, inputSchema, ...} */
+	struct json_doc *doc;          /* that it stands in; a reference is taken */
+	bool trusted;
+	unsigned timeout_ms, max_ms;
+};
+int tool_adopt(const struct tool_origin *from, struct tool **ret, struct err *e);
+
+/* The compiled schema of its input. E_VALIDATION: it cannot be compiled, so the tool cannot be
+ * called. */
+int tool_schema(struct tool *t, const struct schema **ret, struct err *e);
+
+/* As MCP lists it, whatever the name there: members beside `name`, comma-separated. {NULL,0}: out
+ * of memory. */
+struct str tool_listing(struct tool *t);
+
+/* readOnlyHint and so on, of a native tool. */
+void tool_write_hints(struct jw *w, const struct tool *t);
+
 struct tool *tool_ref(struct tool *t);
 void tool_unref(struct tool *t); /* takes NULL */
 

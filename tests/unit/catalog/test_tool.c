@@ -51,7 +51,7 @@ a_small_card_gets_its_defaults(void **state)
 	assert_int_equal(t->max_running, 0);
 	assert_false(t->requires_workspace);
 	assert_false(t->memory);
-	assert_non_null(t->input);
+	assert_non_null(t->compiled);
 	tool_unref(t);
 }
 
@@ -225,6 +225,119 @@ lists_show_effects_and_schema(void **state)
 	tool_unref(t);
 }
 
+/* Tools of servers (issue 5). */
+
+static struct tool *
+adopted(const char *definition, bool trusted)
+{
+	struct json_doc *doc = NULL;
+	struct tool *t = NULL;
+	struct err e = ERR_NONE;
+
+	assert_int_equal(json_parse(str_of(definition), &json_door, &doc, &e), 0);
+	struct tool_origin from = {.server = S("git.hub"),
+				   .ns = S("git.hub"),
+				   .name = S("git_hub__make"),
+				   .definition = json_root(doc),
+				   .doc = doc,
+				   .trusted = trusted};
+	if (tool_adopt(&from, &t, &e) < 0)
+		print_error("%s\n", e.text);
+	json_doc_unref(doc);
+	return t;
+}
+
+static void
+a_stranger_is_network_and_irreversible_whatever_it_says(void **state)
+{
+	const char *text = "{\"name\":\"make\",\"annotations\":{\"readOnlyHint\":true}}";
+	struct tool *t = adopted(text, false);
+
+	(void)state;
+	assert_int_equal(t->capability, CAP_NETWORK);
+	assert_int_equal(t->reversibility, REV_IRREVERSIBLE);
+	assert_int_equal(t->confirm, -1);
+	tool_unref(t);
+	t = adopted(text, true);
+	assert_int_equal(t->capability, CAP_READ);
+	assert_int_equal(t->reversibility, REV_PURE);
+	tool_unref(t);
+}
+
+static void
+hints_that_are_not_given_are_the_careful_ones(void **state)
+{
+	static const struct {
+		const char *annotations;
+		enum capability capability;
+		enum reversibility reversibility;
+	} rows[] = {
+	    {"{}", CAP_NETWORK, REV_IRREVERSIBLE},
+	    {"{\"openWorldHint\":false}", CAP_WRITE, REV_IRREVERSIBLE},
+	    {"{\"openWorldHint\":false,\"idempotentHint\":true}", CAP_WRITE, REV_IDEMPOTENT},
+	    {"{\"readOnlyHint\":\"yes\"}", CAP_NETWORK, REV_IRREVERSIBLE},
+	    {"[]", CAP_NETWORK, REV_IRREVERSIBLE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[160];
+		snprintf(text, sizeof(text), "{\"name\":\"make\",\"annotations\":%s}",
+			 rows[i].annotations);
+		struct tool *t = adopted(text, true);
+		assert_int_equal(t->capability, rows[i].capability);
+		assert_int_equal(t->reversibility, rows[i].reversibility);
+		tool_unref(t);
+	}
+}
+
+static void
+what_a_server_says_of_its_tool_is_listed_as_it_is(void **state)
+{
+	struct tool *t =
+	    adopted("{\"name\":\"make\",\"x\":1.5,\"inputSchema\":{\"type\":\"object\","
+		    "\"$defs\":{\"a\":{}}},\"_meta\":{\"k\":[1]}}",
+		    false);
+
+	(void)state;
+	assert_true(str_is(t->upstream_name, "make"));
+	assert_true(str_starts(t->id, S("git_hub:make#")));
+	assert_true(str_is(tool_listing(t),
+			   "\"description\":\"make\",\"inputSchema\":{\"type\":\"object\","
+			   "\"$defs\":{\"a\":{}}},\"x\":1.5,\"_meta\":{\"k\":[1]}"));
+	tool_unref(t);
+}
+
+static void
+a_schema_is_compiled_when_it_is_needed_and_a_bad_one_says_so_again(void **state)
+{
+	struct tool *t =
+	    adopted("{\"name\":\"make\",\"inputSchema\":{\"$ref\":\"http://x.test/s\"}}", false);
+	const struct schema *s = NULL;
+	struct err e;
+
+	(void)state;
+	assert_null(t->compiled);
+	for (int i = 0; i < 2; i++) {
+		e = ERR_NONE;
+		assert_int_equal(tool_schema(t, &s, &e), E_VALIDATION);
+		assert_non_null(strstr(e.text, "git_hub__make cannot be called"));
+	}
+	tool_unref(t);
+	t = adopted("{\"name\":\"make\"}", false);
+	assert_int_equal(tool_schema(t, &s, &e), 0);
+	assert_ptr_equal(s, t->compiled);
+	tool_unref(t);
+}
+
+static void
+what_is_no_definition_is_refused(void **state)
+{
+	(void)state;
+	assert_null(adopted("{\"description\":\"x\"}", true));
+	assert_null(adopted("[]", true));
+}
+
 int
 main(void)
 {
@@ -238,6 +351,11 @@ main(void)
 	    cmocka_unit_test(capabilities_are_parsed_in_any_case),
 	    cmocka_unit_test(a_tool_lives_until_its_last_reference),
 	    cmocka_unit_test(lists_show_effects_and_schema),
+	    cmocka_unit_test(a_stranger_is_network_and_irreversible_whatever_it_says),
+	    cmocka_unit_test(hints_that_are_not_given_are_the_careful_ones),
+	    cmocka_unit_test(what_a_server_says_of_its_tool_is_listed_as_it_is),
+	    cmocka_unit_test(a_schema_is_compiled_when_it_is_needed_and_a_bad_one_says_so_again),
+	    cmocka_unit_test(what_is_no_definition_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

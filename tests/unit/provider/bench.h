@@ -117,7 +117,7 @@ bench_start(struct bench *b, enum job_kind kind, const char *tool, const char *i
 	assert_non_null(spec.tool);
 	assert_int_equal(json_parse(str_of(input), &json_door, &spec.input_doc, &e), 0);
 	spec.input = json_root(spec.input_doc);
-	assert_true(schema_fits(spec.tool->input, spec.input));
+	assert_true(schema_fits(spec.tool->compiled, spec.input));
 	assert_int_equal(job_start(b->loop, &spec, &j, &e), 0);
 	json_doc_unref(spec.input_doc); /* the job has its own reference */
 	return j;
