@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "artifact/inside.h"
@@ -13,7 +14,15 @@
 #define LEFT_BEHIND_US (24 * HOUR_US) /* a draft that nobody finishes any more */
 
 struct artifacts {
-	struct artifacts_spec spec; /* without dir */
+	/* Read by workers while the loop may change it; whoever needs one value twice keeps it. */
+	struct tuning {
+		atomic_bool keep_secrets;
+		atomic_size_t shown;
+		_Atomic uint64_t max_bytes;
+		_Atomic int64_t keep_us;
+	} spec;
+	int64_t (*now)(void);
+	bool in_memory;
 	struct place *place;
 	pthread_mutex_t lock;
 	bool counted;
@@ -28,6 +37,8 @@ struct artifact_writer {
 	char folder[ARTIFACT_FOLDER];
 	struct artifact about;
 	struct secrets secrets;
+	bool keep_secrets; /* as it was when it began */
+	uint64_t max_bytes;
 };
 
 struct artifact_reader {
@@ -44,6 +55,16 @@ or_else(uint64_t n, uint64_t usual)
 	return n ? n : usual;
 }
 
+void
+artifacts_tune(struct artifacts *a, const struct artifacts_spec *spec)
+{
+	a->spec.keep_secrets = spec->keep_secrets;
+	a->spec.shown = or_else(spec->shown, LIMIT_RESULT_SHOWN);
+	a->spec.keep_us = (int64_t)or_else((uint64_t)spec->keep_us, LIMIT_ARTIFACT_HOURS * HOUR_US);
+	a->spec.max_bytes = or_else(spec->max_bytes,
+				    a->in_memory ? LIMIT_ARTIFACTS_MEMORY : LIMIT_ARTIFACTS_BYTES);
+}
+
 int
 artifacts_open(const struct artifacts_spec *spec, struct artifacts **ret, struct err *e)
 {
@@ -52,14 +73,9 @@ artifacts_open(const struct artifacts_spec *spec, struct artifacts **ret, struct
 
 	if (!a)
 		return err_plain(e, E_NOMEM);
-	a->spec = *spec;
-	a->spec.dir = NULL;
-	a->spec.shown = or_else(spec->shown, LIMIT_RESULT_SHOWN);
-	a->spec.keep_us = (int64_t)or_else((uint64_t)spec->keep_us, LIMIT_ARTIFACT_HOURS * HOUR_US);
-	a->spec.max_bytes =
-	    or_else(spec->max_bytes, spec->dir ? LIMIT_ARTIFACTS_BYTES : LIMIT_ARTIFACTS_MEMORY);
-	if (!a->spec.now)
-		a->spec.now = clock_wall_us;
+	a->now = spec->now ? spec->now : clock_wall_us;
+	a->in_memory = !spec->dir;
+	artifacts_tune(a, spec);
 	if ((code = spec->dir ? place_disk(spec->dir, &a->place, e) : place_memory(&a->place, e)) <
 	    0) {
 		free(a);
@@ -204,12 +220,12 @@ artifacts_expire(struct artifacts *a, int64_t now_us, struct artifacts_left *ret
 
 /* One line without control characters and secrets, cut between two characters. */
 static void
-text_take(const struct artifacts *a, char out[static LIMIT_ARTIFACT_TEXT], struct str text)
+text_take(bool keep_secrets, char out[static LIMIT_ARTIFACT_TEXT], struct str text)
 {
 	struct buf clean = BUF_INIT(SECRETS_GROWTH * 4 * KIB);
 
 	/* Before it is cut: half a secret is one that nobody recognises. */
-	if (!a->spec.keep_secrets) {
+	if (!keep_secrets) {
 		secrets_redact(str_utf8_upto(text, 4 * KIB), &clean);
 		text = buf_failed(&clean) ? S("") : buf_str(&clean);
 	}
@@ -230,12 +246,14 @@ writer_new(struct artifacts *a, const struct artifact_note *note)
 	if (!w)
 		return NULL;
 	w->in = a;
+	w->keep_secrets = a->spec.keep_secrets;
+	w->max_bytes = a->spec.max_bytes;
 	w->clean = BUF_INIT(CHUNK + SECRETS_GROWTH * (CHUNK + SECRETS_WINDOW));
 	secrets_begin(&w->secrets);
 	folder_of(note->tenant, w->folder);
-	text_take(a, w->about.tool, note->tool);
-	text_take(a, w->about.label, note->label);
-	text_take(a, w->about.media_type, note->media_type);
+	text_take(w->keep_secrets, w->about.tool, note->tool);
+	text_take(w->keep_secrets, w->about.label, note->label);
+	text_take(w->keep_secrets, w->about.media_type, note->media_type);
 	w->digest = EVP_MD_CTX_new();
 	if (w->digest && EVP_DigestInit_ex(w->digest, EVP_sha256(), NULL) == 1)
 		return w;
@@ -265,8 +283,7 @@ artifact_begin(struct artifacts *a, const struct artifact_note *note, struct art
 static int
 writer_put(struct artifact_writer *w, struct str bytes, struct err *e)
 {
-	uint64_t max = w->in->spec.max_bytes < LIMIT_ARTIFACT_BYTES ? w->in->spec.max_bytes
-								    : LIMIT_ARTIFACT_BYTES;
+	uint64_t max = w->max_bytes < LIMIT_ARTIFACT_BYTES ? w->max_bytes : LIMIT_ARTIFACT_BYTES;
 	uint64_t room = max - w->about.bytes;
 
 	if (bytes.len > room) {
@@ -296,7 +313,7 @@ artifact_feed(struct artifact_writer *w, struct str piece, struct err *e)
 {
 	int code = 0;
 
-	if (w->in->spec.keep_secrets)
+	if (w->keep_secrets)
 		return writer_put(w, piece, e);
 	for (; code == 0 && piece.len; piece = str_from(piece, CHUNK)) {
 		secrets_feed(&w->secrets, str_upto(piece, CHUNK), &w->clean);
@@ -317,7 +334,7 @@ name_it(struct artifact_writer *w)
 		snprintf(about->sha256 + 2 * i, 3, "%02x", raw[i]);
 	snprintf(about->handle, sizeof(about->handle), "art_%.32s", about->sha256);
 	about->redacted = secrets_total(&w->secrets);
-	about->created_us = w->in->spec.now();
+	about->created_us = w->in->now();
 	about->expires_us = about->created_us + w->in->spec.keep_us;
 }
 
@@ -407,7 +424,7 @@ artifact_open(struct artifacts *a, struct str tenant, struct str handle,
 	r->in = a;
 	code = a->place->ops->open(a->place, folder, key, &r->kept, &r->about, e);
 	r->about.expires_us = r->about.created_us + a->spec.keep_us;
-	if (code == 0 && r->about.expires_us <= a->spec.now())
+	if (code == 0 && r->about.expires_us <= a->now())
 		code = E_NO_ARTIFACT;
 	if (code < 0) {
 		artifact_close(r);
@@ -470,7 +487,9 @@ artifact_write(struct jw *w, const struct artifact *a)
 static size_t
 spool_most(const struct artifacts *in)
 {
-	return in->spec.shown < LIMIT_SHELL_OUTPUT ? in->spec.shown : LIMIT_SHELL_OUTPUT;
+	size_t shown = in->spec.shown;
+
+	return shown < LIMIT_SHELL_OUTPUT ? shown : LIMIT_SHELL_OUTPUT;
 }
 
 void
@@ -499,7 +518,7 @@ spool_feed(struct spool *s, struct str piece)
 
 	if (s->err.code < 0)
 		return;
-	if (!s->writer && s->held.len + piece.len <= spool_most(s->in)) {
+	if (!s->writer && s->held.len + piece.len <= s->held.max) {
 		buf_add(&s->held, piece);
 		return;
 	}

@@ -44,6 +44,8 @@ struct artifacts_spec {
 /* E_CONFIG when the directory cannot be used, E_NOMEM. */
 int artifacts_open(const struct artifacts_spec *spec, struct artifacts **ret, struct err *e);
 void artifacts_free(struct artifacts *a); /* takes NULL; no writer or reader may be left */
+/* Other numbers from now on, for what is begun from now on; the directory stays. */
+void artifacts_tune(struct artifacts *a, const struct artifacts_spec *spec);
 size_t artifacts_shown(const struct artifacts *a);
 bool artifacts_redact(const struct artifacts *a);
 

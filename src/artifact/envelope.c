@@ -18,6 +18,7 @@ struct building {
 	bool partial;          /* something could not be read or kept */
 	struct buf refs;       /* JSON, comma-separated */
 	struct artifact whole; /* the text, if it was kept */
+	struct buf all;        /* and if it was not, and is wanted */
 };
 
 /* ---- text ---- */
@@ -334,6 +335,10 @@ write_envelope(struct jw *w, const struct building *b, bool is_error)
 	struct buf summary = BUF_INIT(16 * LIMIT_GIST_CHARS);
 
 	gist_summary(&b->gist, b->whole.handle[0], &summary);
+	if (b->all.len) {
+		buf_done(&summary);
+		summary = b->all;
+	}
 	jw_object(w);
 	jw_member_z(w, "status", is_error ? "error" : b->partial ? "partial" : "ok");
 	jw_member(w, "summary", buf_str(&summary));
@@ -352,7 +357,22 @@ write_envelope(struct jw *w, const struct building *b, bool is_error)
 	if (b->whole.handle[0])
 		write_stats(w, b, buf_str(&summary));
 	jw_end(w);
-	buf_done(&summary);
+	if (!b->all.len)
+		buf_done(&summary);
+}
+
+static void
+show_all(struct building *b)
+{
+	const struct spool *s = &b->text;
+
+	buf_init(&b->all, SECRETS_GROWTH * LIMIT_SHELL_OUTPUT);
+	if (!b->spec->whole || s->writer || s->err.code < 0)
+		return;
+	if (artifacts_redact(b->spec->artifacts))
+		secrets_redact(buf_str(&s->held), &b->all);
+	else
+		buf_add(&b->all, buf_str(&s->held));
 }
 
 static void
@@ -360,6 +380,7 @@ keep_text(struct building *b)
 {
 	struct spool *s = &b->text;
 
+	show_all(b);
 	if (s->writer && artifact_finish(&s->writer, &b->whole, &s->err) == 0)
 		keep_ref(b, &b->whole);
 	b->partial = b->partial || s->err.code < 0;
@@ -389,6 +410,7 @@ envelope_write(struct jw *w, const struct envelope_spec *spec, const struct json
 	write_envelope(w, b, json_bool(json_get(result, S("isError"))));
 	gist_done(&b->gist);
 	buf_done(&b->refs);
+	buf_done(&b->all);
 	free(b);
 	return buf_failed(w->out) ? err_plain(e, E_NOMEM) : 0;
 }

@@ -17,6 +17,7 @@ struct envelope_spec {
 	struct str tool;      /* as the upstream calls it */
 	struct str tool_id;   /* or {NULL,0} */
 	const char *protocol; /* "mcp"; "native" for our own tools */
+	bool whole;           /* text that need not be kept is the summary, all of it */
 };
 
 /* result: {"content": [blocks], "structuredContent"?, "isError"?}. E_STORE, E_NOMEM. */

@@ -70,6 +70,7 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->session = session_ref(turn->session);
 	c->input_doc = spec->input_doc ? json_doc_ref(spec->input_doc) : NULL;
 	c->input = spec->input;
+	c->showing = spec->showing;
 	if (!spec->input)
 		c->err = spec->input_error ? *spec->input_error : ERR_NONE;
 	list_push(&gw->at[PLACE_MOVING], &c->in_place);
@@ -83,6 +84,7 @@ call_free(struct call *c)
 	defer_cancel(&c->waking);
 	map_remove(&c->gw->calls, id_str(&c->id));
 	list_remove(&c->in_place);
+	behind_done(&c->behind);
 	output_done(&c->out);
 	spool_done(&c->spool);
 	buf_done(&c->artifacts);
@@ -125,6 +127,10 @@ call__finish(struct call *c)
 	struct turn_result came = {
 	    .is_error = failed || !c->out.success,
 	    .error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
+	    .code = failed ? c->err.code : 0,
+	    .rpc_code = failed ? c->out.rpc_code : 0,
+	    .rpc_data = buf_take(&c->out.rpc_data),
+	    .extra = buf_take(&c->out.extra),
 	    .content = BUF_INIT(LIMIT_RESULT_BYTES + 8 * KIB),
 	    .modified = buf_take(&c->out.modified),
 	    .repairs = buf_take(&c->repairs),

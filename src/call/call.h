@@ -15,6 +15,7 @@
 #include "provider/provider.h"
 
 struct claim;
+struct form;
 struct keeping;
 struct scope_check;
 
@@ -30,6 +31,10 @@ struct call {
 	size_t index;               /* in the turn */
 	struct json_doc *input_doc; /* a reference, or NULL */
 	const struct json *input;   /* NULL: could not be read */
+	enum showing showing;
+
+	/* whoever stands behind it, as its job sees them (behind.c) */
+	struct behind behind;
 
 	/* the driver's */
 	int stage; /* -1 before the first */
@@ -67,6 +72,7 @@ struct call {
 	/* confirm */
 	struct job *preview;
 	struct question *question;
+	struct form *form; /* the same, in the client that made the call; or NULL */
 	char asked_event[ULID_LEN + 1];
 
 	/* slot */
@@ -75,6 +81,8 @@ struct call {
 	/* dispatch */
 	struct claim *claim; /* that the journal knows of it; NULL: needs none */
 	struct job *job;
+	unsigned allowed_ms;     /* in all, as it stands */
+	uint64_t people_ms;      /* that people were given meanwhile, beside the tool's own time */
 	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
 	uint64_t called_mono_us; /* 0: never called */
 	char called_event[ULID_LEN + 1];

@@ -85,6 +85,7 @@ gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *sp
 	for (; made < spec->count; made++)
 		if ((code = call_new(gw, turn, made, &spec->calls[made], &calls[made], e)) < 0)
 			goto undo;
+	turn->behind = spec->behind;
 	turn->done = spec->done;
 	turn->arg = spec->arg;
 	turn_begin(turn);

@@ -19,6 +19,7 @@
 #include "session/session.h"
 #include "session/turn.h"
 #include "store/store.h"
+#include "upstream/upstream.h"
 
 struct call;
 
@@ -49,8 +50,9 @@ struct gateway {
 	struct store *store; /* NULL: nothing is kept */
 	struct artifacts *artifacts;
 	struct sessions *sessions;
-	struct learned *learned;   /* or NULL */
-	void (*taught)(void *arg); /* it has changed, and should be kept; may be NULL */
+	struct upstreams *upstreams; /* the MCP servers behind; or NULL */
+	struct learned *learned;     /* or NULL */
+	void (*taught)(void *arg);   /* it has changed, and should be kept; may be NULL */
 	void *taught_arg;
 	const char *const *shut; /* directories no workspace opens, NULL-terminated */
 
@@ -72,6 +74,13 @@ void gateway_done(struct gateway *gw); /* no call may be left */
 /* Refuse new calls and cancel the rest; idle is called when the last one is over, never inside. */
 void gateway_stop(struct gateway *gw, void (*idle)(void *arg), void *arg);
 
+/* How much of a result whoever asked gets to see. */
+enum showing {
+	SHOW_ENDS,     /* text beyond `results.max_bytes` is kept, its ends are shown */
+	SHOW_WHOLE,    /* all of it */
+	SHOW_ENVELOPE, /* a ResultEnvelope (artifact/envelope.h), as the gateway surface has it */
+};
+
 /* One call of a message. */
 struct call_spec {
 	struct str tool_use_id; /* {NULL,0}: one is made */
@@ -80,12 +89,15 @@ struct call_spec {
 	const struct json
 	    *input; /* NULL: the agent's input could not be read; input_error says why */
 	const struct err *input_error;
+	enum showing showing;
 };
 struct turn_spec {
 	const struct call_spec *calls;
 	size_t count;
 	enum turn_shape shape;
-	bool attended; /* false: nobody behind this can be asked; only watchers could */
+	bool attended;         /* false: nobody behind this can be asked; only watchers could */
+	struct behind *behind; /* who made it; NULL: nobody that can be told anything. Borrowed
+				  until done: whoever goes away earlier calls turn_orphan */
 	void (*done)(struct turn *t, void *arg); /* may be NULL */
 	void *arg;
 };

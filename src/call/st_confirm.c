@@ -159,6 +159,7 @@ ask(struct call *c)
 	if (code == 0) {
 		c->gw->count.asked++;
 		announce_requested(c, &text);
+		form_show(c, &text);
 	}
 	buf_done(&input);
 	buf_done(&paths);
@@ -252,5 +253,6 @@ confirm_leave(struct call *c)
 {
 	call_calm(c);
 	job_free(&c->preview);
+	form_drop(c);
 	question_withdraw(c->gw->questions, &c->question);
 }

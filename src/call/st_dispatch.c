@@ -94,6 +94,7 @@ launch(struct call *c)
 			.turn = id_str(&c->turn->id),
 			.tool_use_id = c->tool_use_id,
 			.workspace = c->session->workspace},
+	    .behind = call_behind(c),
 	    .report = reported,
 	    .stream = streamed,
 	    .owner = c,
@@ -105,8 +106,8 @@ launch(struct call *c)
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
 		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
 			 c->id.text, "tool", c->tool_name.ptr, NULL);
-	if (call_alarm(c, c->tool->timeout_ms) < 0 ||
-	    job_start(c->gw->loop, &spec, &c->job, &e) < 0)
+	c->allowed_ms = c->tool->timeout_ms;
+	if (call_alarm(c, c->allowed_ms) < 0 || job_start(c->gw->loop, &spec, &c->job, &e) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
 	c->called_mono_us = clock_mono_us();
 	announce_called(c);
@@ -114,11 +115,21 @@ launch(struct call *c)
 	return WAIT;
 }
 
+/* While a person was thinking or a slot was waited for, the tool may have become another. */
+static bool
+is_still_the_same(const struct call *c)
+{
+	return !c->tool->server.ptr || catalog_find(c->gw->catalog, c->tool->id) == c->tool;
+}
+
 enum verdict
 dispatch_enter(struct call *c)
 {
 	struct err e;
 
+	if (!is_still_the_same(c))
+		return call_fail(c, E_CHANGED, "%.*s has changed since this call was made",
+				 STR_ARG(c->tool->name));
 	if (!claim_needed(c))
 		return launch(c);
 	if (claim_start(c, &e) < 0)
@@ -155,7 +166,7 @@ judge(struct call *c)
 		buf_done(&c->out.content);
 	if (c->ending == E_TIMEOUT)
 		err_set(e, E_TIMEOUT, "%.*s did not finish within %u seconds",
-			STR_ARG(c->tool->name), c->tool->timeout_ms / 1000);
+			STR_ARG(c->tool->name), c->allowed_ms / 1000);
 	/* Cancelled too late it is done, and saying otherwise would be a lie. */
 	if (c->ending == E_CANCELLED && e->code < 0)
 		err_set(e, E_CANCELLED, "the call was cancelled");

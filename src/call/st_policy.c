@@ -17,7 +17,8 @@ call__grant_ask(const struct call *c)
 	return (struct grant_ask){
 	    .session = id_str(&c->session->id),
 	    .workspace = str_of(workspace_path(c->session->workspace)),
-	    .tool = c->tool->name,
+	    /* A name may come to mean another server's tool; an id may not. */
+	    .tool = c->tool->server.ptr ? c->tool->id : c->tool->name,
 	    .command = command_of(c),
 	};
 }
@@ -45,6 +46,11 @@ policy_enter(struct call *c)
 
 	c->mode = ruling.mode;
 	c->rule = arena_str(c->arena, ruling.rule);
+	if (c->tool->confirm >= 0 && !str_starts(c->rule, S("per_tool."))) {
+		c->mode = (enum policy_mode)c->tool->confirm;
+		c->rule = str_of(
+		    arena_printf(c->arena, "mcpServers.%.*s.confirm", STR_ARG(c->tool->server)));
+	}
 	if (c->mode == MODE_AUTO)
 		return NEXT;
 	if (c->mode == MODE_DENY)

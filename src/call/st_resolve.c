@@ -7,6 +7,12 @@ resolve_enter(struct call *c)
 {
 	struct tool *t = catalog_find(c->gw->catalog, c->tool_name);
 
+	if (t && t->changed && tool_visible(t, c->session))
+		return call_fail(
+		    c, E_CHANGED,
+		    "%.*s is no longer what was accepted: its definition has changed, and a "
+		    "person has to look at it first (holdfast pins)",
+		    STR_ARG(t->name));
 	if (t && tool_visible(t, c->session)) {
 		c->tool = tool_ref(t);
 		return NEXT;

@@ -19,6 +19,9 @@ struct keeping {
 	struct artifacts *artifacts;
 	struct tool *tool;
 	struct buf content; /* as in struct output */
+	struct buf extra;   /* the same */
+	bool success;
+	enum showing showing;
 	struct spool spool; /* what was streamed, if that is the output */
 	struct buf refs;    /* JSON of what was kept */
 	struct work work;
@@ -67,30 +70,60 @@ add_block(struct buf *out, const struct json *block, struct str text)
 
 /* ---- a short one ---- */
 
-/* The blocks without secrets; they stay as they are where there is none. */
-static int
-redact(struct keeping *k, const struct json *blocks)
+/* Pictures and the like are no text, and what looks like a secret in them is none. */
+static bool
+is_bytes(struct str key)
 {
-	struct buf out = BUF_INIT(CLEAN_BYTES), text = BUF_INIT(CLEAN_BYTES);
+	return str_is(key, "data") || str_is(key, "blob");
+}
+
+/* The value with its strings cleaned; how many secrets there were. scratch is the caller's. */
+static size_t
+clean_value(struct jw *w, const struct json *v, struct buf *scratch)
+{
+	bool object = json_is(v, JSON_OBJECT);
 	size_t found = 0;
 
-	for (struct json_iter it = json_iter(blocks); found == 0 && json_next(&it);) {
-		buf_reset(&text);
-		found = secrets_redact(text_of(it.value), &text);
+	if (json_is(v, JSON_STRING)) {
+		buf_reset(scratch);
+		found = secrets_redact(json_str(v), scratch);
+		w->out->failed = w->out->failed || buf_failed(scratch);
+		jw_str(w, buf_str(scratch));
+		return found;
 	}
-	for (struct json_iter it = json_iter(blocks); found > 0 && json_next(&it);) {
-		struct str was = text_of(it.value);
-		buf_reset(&text);
-		secrets_redact(was, &text);
-		add_block(&out, it.value, was.ptr ? buf_str(&text) : was);
+	if (!object && !json_is(v, JSON_ARRAY)) {
+		jw_value(w, v);
+		return 0;
 	}
-	int code = buf_failed(&out) || buf_failed(&text) ? E_NOMEM : 0;
+	(object ? jw_object : jw_array)(w);
+	for (struct json_iter it = json_iter(v); json_next(&it);) {
+		if (object)
+			jw_key_str(w, it.key);
+		if (object && is_bytes(it.key))
+			jw_value(w, it.value);
+		else
+			found += clean_value(w, it.value, scratch);
+	}
+	jw_end(w);
+	return found;
+}
+
+/* Without its first and last letter it goes into *into, where there was a secret in it. */
+static int
+redact(const struct json *v, struct buf *into)
+{
+	struct buf out = BUF_INIT(CLEAN_BYTES), scratch = BUF_INIT(CLEAN_BYTES);
+	struct jw w = jw(&out);
+	size_t found = clean_value(&w, v, &scratch);
+	int code = buf_failed(&out) ? E_NOMEM : 0;
+
 	if (found > 0 && code == 0) {
-		buf_done(&k->content);
-		k->content = buf_take(&out);
+		buf_reset(into);
+		buf_add(into, (struct str){out.ptr + 1, out.len - 2});
+		code = buf_failed(into) ? E_NOMEM : 0;
 	}
 	buf_done(&out);
-	buf_done(&text);
+	buf_done(&scratch);
 	return code;
 }
 
@@ -201,25 +234,103 @@ shorten(struct keeping *k, const struct json *blocks)
 	return code;
 }
 
+/* The parts of a result are kept without their brackets. */
+static int
+parse_part(const char *open, const struct buf *part, const char *close, struct json_doc **ret)
+{
+	struct buf text = BUF_INIT(2 * LIMIT_RESULT_BYTES + 64);
+
+	buf_addz(&text, open);
+	buf_add(&text, buf_str(part));
+	buf_addz(&text, close);
+	int code = buf_failed(&text) ? E_NOMEM : json_parse(buf_str(&text), &json_door, ret, NULL);
+	buf_done(&text);
+	return code;
+}
+
+/* What the gateway surface shows: the envelope, and beside it what only eyes can take in. */
+static int
+wrap(struct keeping *k, const struct json *blocks)
+{
+	struct buf whole = BUF_INIT(2 * LIMIT_RESULT_BYTES + 64), out = BUF_INIT(CLEAN_BYTES);
+	struct buf envelope = BUF_INIT(CLEAN_BYTES);
+	struct json_doc *doc = NULL;
+	struct jw w = jw(&envelope), block = jw(&out);
+	struct envelope_spec spec = {
+	    .artifacts = k->artifacts,
+	    .tenant = ARTIFACT_TENANT,
+	    .tool = k->tool->upstream_name.ptr ? k->tool->upstream_name : k->tool->name,
+	    .tool_id = k->tool->id,
+	    .protocol = k->tool->server.ptr ? "mcp" : "native",
+	    .whole = true,
+	};
+
+	buf_addf(&whole, "{\"content\":[%.*s],\"isError\":%s%s%.*s}", STR_ARG(buf_str(&k->content)),
+		 k->success ? "false" : "true", k->extra.len ? "," : "",
+		 STR_ARG(buf_str(&k->extra)));
+	int code =
+	    buf_failed(&whole) ? E_NOMEM : json_parse(buf_str(&whole), &json_door, &doc, NULL);
+	if (code == 0)
+		code = envelope_write(&w, &spec, json_root(doc), &k->lost);
+	jw_object(&block);
+	jw_member_z(&block, "type", "text");
+	jw_member(&block, "text", buf_str(&envelope));
+	jw_end(&block);
+	for (struct json_iter it = json_iter(blocks); json_next(&it);)
+		if (str_is(json_str(json_get(it.value, S("type"))), "image"))
+			add_block(&out, it.value, (struct str){NULL, 0});
+	if (code == 0 && !buf_failed(&out)) {
+		buf_done(&k->content);
+		k->content = buf_take(&out);
+		buf_reset(&k->extra);
+		buf_addf(&k->extra, "\"structuredContent\":%.*s", STR_ARG(buf_str(&envelope)));
+	}
+	json_doc_unref(doc);
+	buf_done(&whole);
+	buf_done(&out);
+	buf_done(&envelope);
+	return code;
+}
+
 static int
 render(struct keeping *k)
 {
-	struct buf text = BUF_INIT(LIMIT_RESULT_BYTES + 2);
-	struct json_doc *doc = NULL;
+	struct json_doc *doc = NULL, *extra = NULL;
+	int code = parse_part("[", &k->content, "]", &doc);
+	bool cut = spooled(&k->spool);
 
-	buf_addc(&text, '[');
-	buf_add(&text, buf_str(&k->content));
-	buf_addc(&text, ']');
-	int code = buf_failed(&text) ? E_NOMEM : json_parse(buf_str(&text), &json_door, &doc, NULL);
-	buf_done(&text);
 	if (code < 0)
 		return code;
-	if (text_bytes(json_root(doc)) > artifacts_shown(k->artifacts) || spooled(&k->spool))
+	cut = cut || (k->showing == SHOW_ENDS &&
+		      text_bytes(json_root(doc)) > artifacts_shown(k->artifacts));
+	if (cut)
 		code = shorten(k, json_root(doc));
 	else if (artifacts_redact(k->artifacts))
-		code = redact(k, json_root(doc));
+		code = redact(json_root(doc), &k->content);
+	if (code == 0 && k->extra.len && artifacts_redact(k->artifacts) &&
+	    (code = parse_part("{", &k->extra, "}", &extra)) == 0)
+		code = redact(json_root(extra), &k->extra);
+	if (code == 0 && k->showing == SHOW_ENVELOPE)
+		code = wrap(k, json_root(doc));
+	json_doc_unref(extra);
 	json_doc_unref(doc);
 	return code;
+}
+
+/* May it be done on the loop: is it short, and nothing of it goes to a disk? */
+static bool
+is_quick(const struct keeping *k)
+{
+	static const char *const kept[] = {"\"image\"", "\"audio\"", "\"resource"};
+
+	if (k->content.len + k->extra.len > artifacts_shown(k->artifacts) || spooled(&k->spool))
+		return false;
+	if (k->showing != SHOW_ENVELOPE)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if (memmem(k->content.ptr, k->content.len, kept[i], strlen(kept[i])))
+			return false;
+	return k->extra.len == 0;
 }
 
 /* ---- the stage ---- */
@@ -229,6 +340,7 @@ keeping_free(struct keeping *k)
 {
 	spool_done(&k->spool);
 	buf_done(&k->content);
+	buf_done(&k->extra);
 	buf_done(&k->refs);
 	tool_unref(k->tool);
 	free(k);
@@ -277,6 +389,7 @@ settle(struct call *c)
 		log_line(LOG_ERROR, "a result could not be kept", "call", c->id.text, "error",
 			 err_text(&k->lost), "inside", k->lost.inside, NULL);
 	c->out.content = buf_take(&k->content);
+	c->out.extra = buf_take(&k->extra);
 	buf_add(&c->artifacts, buf_str(&k->refs));
 	if (c->out.err.code < 0 && artifacts_redact(c->gw->artifacts))
 		redact_err(&c->out.err);
@@ -288,8 +401,10 @@ result_enter(struct call *c)
 {
 	struct keeping *k = calloc(1, sizeof(*k));
 
-	if (c->out.err.code == 0 && (buf_failed(&c->out.content) || buf_failed(&c->out.modified))) {
+	if (c->out.err.code == 0 && (buf_failed(&c->out.content) || buf_failed(&c->out.modified) ||
+				     buf_failed(&c->out.extra))) {
 		free(k);
+		buf_done(&c->out.extra);
 		buf_done(&c->out.content); /* what was touched stays known */
 		return call_fail(c, E_EXECUTION,
 				 "the result of %.*s is larger than the limit of %zu bytes",
@@ -302,6 +417,9 @@ result_enter(struct call *c)
 	    .artifacts = c->gw->artifacts,
 	    .tool = tool_ref(c->tool),
 	    .content = buf_take(&c->out.content),
+	    .extra = buf_take(&c->out.extra),
+	    .success = c->out.success,
+	    .showing = c->showing,
 	    .refs = BUF_INIT(8 * KIB),
 	};
 	c->keeping = k;
@@ -309,7 +427,7 @@ result_enter(struct call *c)
 		k->spool = c->spool;
 		c->spool = (struct spool){0};
 	}
-	if (k->content.len <= artifacts_shown(k->artifacts) && !spooled(&k->spool)) {
+	if (is_quick(k)) {
 		k->code = render(k);
 		k->finished = true;
 		return settle(c);

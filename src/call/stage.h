@@ -46,6 +46,15 @@ void call_wake(struct call *c);
 /* browsing.c: a tool has been run; whoever looked for it has found it. */
 void browsing_ran(struct call *c);
 
+/* behind.c: the same whoever made it, for its job and its questions; valid as long as the call. */
+struct behind *call_behind(struct call *c);
+/* A running call may run so much longer from now, up to what its tool is given in all. */
+void call_extend(struct call *c, uint64_t by_ms);
+
+/* form.c: a question shown in the client, if that can; and taken back. */
+void form_show(struct call *c, const struct question_text *t);
+void form_drop(struct call *c); /* no-op without one */
+
 /* Events of this call. parent NULL: the turn's. actor NULL: the table's. */
 struct jw *call_event(struct call *c, enum event_type type, const char *parent);
 struct jw *call_event_by(struct call *c, enum event_type type, const char *parent,

@@ -22,8 +22,8 @@ struct behind;
 
 /* One thing that is asked. */
 struct inquiry_item {
-	struct str key;            /* unique in its inquiry */
-	struct str method;         /* "elicitation/create", "sampling/createMessage", "roots/list" */
+	struct str key;    /* unique in its inquiry */
+	struct str method; /* "elicitation/create", "sampling/createMessage", "roots/list" */
 	const struct json *params; /* or NULL */
 	bool settled;
 	struct json_doc *answer_doc; /* a reference */
@@ -58,13 +58,21 @@ struct behind {
 	const struct json *meta;         /* of the request, to be passed on; NULL: none */
 	int log_level;                   /* messages below are not wanted; MCP_LOG_NONE: none is */
 	enum mcp_revision revision;      /* that the client speaks; MCP_UNKNOWN: no MCP client */
+	/* What these stand in; NULL where they are. Copies take references. */
+	struct json_doc *capabilities_doc, *meta_doc;
 };
+
+/* The same one, seen through other ops: for those on the way, who outlive the client. from may be
+ * NULL: nobody. behind_done lets go of the references. */
+void behind_copy(struct behind *to, const struct behind *from, const struct behind_ops *ops);
+void behind_done(struct behind *b); /* zeroed memory too */
 
 /* All of these take b == NULL: nobody is there. */
 void behind_progress(struct behind *b, const struct json *params);
 void behind_message(struct behind *b, const struct json *params); /* heeds log_level */
 unsigned behind_can(const struct behind *b);                      /* enum mcp_can */
-/* E_UNAVAILABLE when it cannot do what one of the items needs. */
+/* E_UNAVAILABLE when it cannot do what one of the items needs. Items that are settled already, by
+ * who made the inquiry, need nothing; one at least is not. */
 int behind_ask(struct behind *b, struct inquiry *q, struct err *e);
 
 /* Makes one item's answer known; doc is borrowed. The last one calls settled. A second answer to
@@ -73,7 +81,8 @@ void inquiry_answer(struct inquiry *q, size_t i, struct json_doc *doc, const str
 void inquiry_refuse(struct inquiry *q, size_t i, const struct err *e);
 /* NULL = none of that key. */
 struct inquiry_item *inquiry_find(const struct inquiry *q, struct str key);
-/* Take it back from whoever has it, and let go of the answers. No-op when nobody has it. */
+/* Take it back from whoever has it, and let go of the answers: when it is no longer wanted, and
+ * when `settled` has been and the answers are used. Again does nothing. */
 void inquiry_withdraw(struct inquiry *q);
 
 #endif

@@ -18,6 +18,8 @@ output_init(struct output *o)
 	    .command = BUF_INIT(LIMIT_COMMAND_BYTES),
 	    .metadata = BUF_INIT(64 * KIB),
 	    .diff = BUF_INIT(LIMIT_DIFF_BYTES),
+	    .extra = BUF_INIT(LIMIT_RESULT_BYTES),
+	    .rpc_data = BUF_INIT(64 * KIB),
 	};
 }
 
@@ -29,6 +31,8 @@ output_done(struct output *o)
 	buf_done(&o->command);
 	buf_done(&o->metadata);
 	buf_done(&o->diff);
+	buf_done(&o->extra);
+	buf_done(&o->rpc_data);
 }
 
 struct output
@@ -124,6 +128,7 @@ job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct 
 	j->input = spec->input;
 	if (spec->context.workspace)
 		j->context.workspace = workspace_ref(spec->context.workspace);
+	j->behind = spec->behind;
 	atomic_init(&j->cancelled, false);
 	output_init(&j->out);
 	j->loop = l;
@@ -157,6 +162,7 @@ job_free(struct job **at)
 	j->report = NULL;
 	j->stream = NULL;
 	j->owner = NULL;
+	j->behind = NULL;
 	if (j->reported)
 		job_destroy(j);
 }

@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "catalog/tool.h"
 #include "loop/loop.h"
+#include "mcp/behind.h"
 #include "workspace/workspace.h"
 
 struct job;
@@ -48,6 +49,9 @@ struct output {
 	struct buf diff;     /* of a preview */
 	bool diff_cut;       /* and it does not show all */
 	bool streamed;       /* all of the output was; content shows it, perhaps in part */
+	struct buf extra;    /* JSON members an MCP result has beside content and isError */
+	int64_t rpc_code;    /* of a JSON-RPC error, if that is what an upstream said; 0: none */
+	struct buf rpc_data; /* its data; may be empty */
 	struct err err;      /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 
@@ -61,6 +65,7 @@ struct job {
 	struct tool *tool;
 	const struct json *input; /* validated */
 	struct job_context context;
+	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
 	struct output out;
 
@@ -84,6 +89,7 @@ struct job_spec {
 	struct json_doc *input_doc;
 	const struct json *input;
 	struct job_context context;
+	struct behind *behind; /* borrowed: until the report, or job_free */
 	void (*report)(struct job *j, void *owner);
 	void (*stream)(struct job *j, struct str bytes, bool is_stderr, void *owner);
 	void *owner;

@@ -32,6 +32,8 @@ turn_free(struct turn *t)
 		buf_done(&t->results[i].modified);
 		buf_done(&t->results[i].repairs);
 		buf_done(&t->results[i].artifacts);
+		buf_done(&t->results[i].extra);
+		buf_done(&t->results[i].rpc_data);
 	}
 	free(t->results);
 	free(t);
@@ -151,6 +153,13 @@ turn_find(const struct session *s, struct str id)
 	return NULL;
 }
 
+void
+turn_orphan(struct turn *t)
+{
+	t->done = NULL;
+	t->behind = NULL;
+}
+
 static void
 turn_end(struct turn *t)
 {
@@ -179,7 +188,7 @@ turn_end(struct turn *t)
 
 	if (t->done)
 		t->done(t, t->arg);
-	t->done = NULL;
+	turn_orphan(t);
 	/* Kept by the order of ending: a long turn is not forgotten the moment it is over. */
 	list_remove(&t->node);
 	list_push(&t->session->turns, &t->node);
@@ -201,11 +210,13 @@ result_lost(struct turn_result *r, size_t bytes)
 	buf_done(&r->repairs);
 	buf_done(&r->modified);
 	buf_done(&r->content);
+	buf_done(&r->extra);
 	jw_object(&w);
 	jw_member_z(&w, "type", "text");
 	jw_member_z(&w, "text", text);
 	jw_end(&w);
 	r->is_error = true;
+	r->code = E_LIMIT;
 	r->error_class = err_class_name(err_row(E_LIMIT)->class);
 }
 
@@ -218,14 +229,19 @@ turn_settle(struct turn *t, size_t i, struct turn_result *came)
 	r->settled = true;
 	r->is_error = came->is_error;
 	r->error_class = came->error_class;
+	r->code = came->code;
+	r->rpc_code = came->rpc_code;
+	r->rpc_data = buf_take(&came->rpc_data);
+	r->extra = buf_take(&came->extra);
 	r->content = buf_take(&came->content);
 	r->modified = buf_take(&came->modified);
 	r->repairs = buf_take(&came->repairs);
 	r->artifacts = buf_take(&came->artifacts);
 	r->latency_ms = came->latency_ms;
-	size_t bytes = r->content.len + r->modified.len;
-	if (!turn_hold(t, &r->repairs) || !turn_hold(t, &r->modified) ||
-	    !turn_hold(t, &r->artifacts) || !turn_hold(t, &r->content))
+	size_t bytes = r->content.len + r->modified.len + r->extra.len;
+	if (!turn_hold(t, &r->rpc_data) || !turn_hold(t, &r->extra) || !turn_hold(t, &r->repairs) ||
+	    !turn_hold(t, &r->modified) || !turn_hold(t, &r->artifacts) ||
+	    !turn_hold(t, &r->content))
 		result_lost(r, bytes);
 	if (++t->settled == t->count)
 		turn_end(t);

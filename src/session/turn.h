@@ -10,6 +10,7 @@
 #ifndef SESSION_TURN_H
 #define SESSION_TURN_H
 
+#include "mcp/behind.h"
 #include "session/session.h"
 
 enum turn_state { TURN_OPEN, TURN_COMPLETED, TURN_CANCELLED };
@@ -25,6 +26,10 @@ struct turn_result {
 	char *tool;        /* owned */
 	bool is_error;
 	const char *error_class; /* NULL when none */
+	int code;                /* of tbl/errors.def; 0 when none */
+	int64_t rpc_code;        /* a JSON-RPC error of an upstream; 0: none */
+	struct buf rpc_data;     /* JSON, or empty */
+	struct buf extra;        /* JSON members beside content and isError */
 	struct buf content;      /* JSON content blocks, comma-separated */
 	struct buf modified;     /* JSON strings, comma-separated */
 	struct buf repairs;      /* of the input, as schema/repair.h reports them */
@@ -37,7 +42,8 @@ struct turn {
 	struct session *session;
 	enum turn_state state;
 	enum turn_shape shape;
-	bool attended; /* somebody who can be asked stands behind this message */
+	bool attended;         /* somebody who can be asked stands behind this message */
+	struct behind *behind; /* who made it; NULL: nobody, or gone. Borrowed */
 	bool cancelling;
 	size_t count;
 	size_t settled;
@@ -58,6 +64,8 @@ int turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id
 /* A turn that never began (its calls could not be made). */
 void turn_discard(struct turn *t);
 void turn_begin(struct turn *t); /* announces it */
+/* Whoever made it is gone: `done` is not called, nobody is told anything. */
+void turn_orphan(struct turn *t);
 
 struct turn *turn_find(const struct session *s, struct str id); /* NULL = none */
 

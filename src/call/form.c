@@ -1,0 +1,173 @@
+/*
+ * form.c - the open question of a call, shown as a form in the client that made it.
+ *
+ * It is one more place to answer in: the first answer counts, wherever it is given. A form that is
+ * put away is no answer; the others can still give one.
+ */
+
+#include <stdlib.h>
+
+#include "call/stage.h"
+#include "text/plain.h"
+
+#define FORM_LINES_BYTES (8 * KIB) /* of what is shown of it: terminals are small */
+
+struct form {
+	struct inquiry inquiry;
+	struct inquiry_item item;
+	struct json_doc *params;
+	struct call *call;
+};
+
+static const struct {
+	const char *word;
+	bool allow;
+	enum grant_scope scope;
+} choices[] = {
+    {"allow once", true, SCOPE_ONCE},
+    {"allow for this session", true, SCOPE_SESSION},
+    {"deny", false, SCOPE_ONCE},
+};
+
+/* Line by line, without what could move a cursor or hide; cut where it gets long, and says so. */
+static void
+add_lines(struct buf *out, struct str text)
+{
+	size_t from = out->len;
+	struct str line;
+
+	while (str_split(&text, '\n', &line)) {
+		if (out->len - from > FORM_LINES_BYTES) {
+			buf_addz(out,
+				 "\n[more than fits here: `holdfast approve` shows all of it]");
+			return;
+		}
+		buf_addc(out, '\n');
+		buf_addz(out, str_starts(line, S(" ")) ? " " : "");
+		plain_line(out, line, 400);
+	}
+}
+
+static void
+write_message(struct buf *out, const struct call *c, const struct question_text *t)
+{
+	buf_addf(out, "Allow %.*s? (%s", STR_ARG(t->tool), t->side_effects);
+	if (c->tool->server.ptr)
+		buf_addf(out, ", server %.*s", STR_ARG(c->tool->server));
+	if (c->tool->requires_workspace)
+		buf_addf(out, ", in %.*s", STR_ARG(t->workspace));
+	buf_addz(out, ")");
+	if (t->command.ptr)
+		add_lines(out, t->command);
+	else if (t->diff.ptr)
+		add_lines(out, t->diff);
+	else
+		add_lines(out, t->input);
+}
+
+static int
+params_make(const struct call *c, const struct question_text *t, struct json_doc **ret)
+{
+	struct buf message = BUF_INIT(64 * KIB), params = BUF_INIT(512 * KIB);
+	struct jw w = jw(&params);
+
+	write_message(&message, c, t);
+	jw_object(&w);
+	jw_member_z(&w, "mode", "form");
+	jw_member(&w, "message", buf_str(&message));
+	jw_key(&w, "requestedSchema");
+	jw_object(&w);
+	jw_member_z(&w, "type", "object");
+	jw_key(&w, "properties");
+	jw_object(&w);
+	jw_key(&w, "decision");
+	jw_object(&w);
+	jw_member_z(&w, "type", "string");
+	jw_member_z(&w, "title", "Decision");
+	jw_key(&w, "enum");
+	jw_array(&w);
+	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
+		jw_z(&w, choices[i].word);
+	jw_end(&w);
+	jw_end(&w);
+	jw_end(&w);
+	jw_key(&w, "required");
+	jw_raw(&w, S("[\"decision\"]"));
+	jw_end(&w);
+	jw_end(&w);
+	int code = buf_failed(&message) || buf_failed(&params)
+		       ? E_NOMEM
+		       : json_parse(buf_str(&params), &json_door, ret, NULL);
+	buf_done(&message);
+	buf_done(&params);
+	return code;
+}
+
+/* False: nothing was decided. */
+static bool
+read_answer(const struct json *answer, struct answer *ret)
+{
+	struct str action = json_str(json_get(answer, S("action")));
+	struct str decision = json_str(json_pointer(answer, S("/content/decision")));
+
+	if (str_is(action, "decline")) {
+		*ret = (struct answer){.allow = false, .scope = SCOPE_ONCE};
+		return true;
+	}
+	for (size_t i = 0; str_is(action, "accept") && i < ARRAY_LEN(choices); i++)
+		if (str_is(decision, choices[i].word)) {
+			*ret =
+			    (struct answer){.allow = choices[i].allow, .scope = choices[i].scope};
+			return true;
+		}
+	return false;
+}
+
+static void
+settled(struct inquiry *q)
+{
+	struct form *f = q->owner;
+	struct call *c = f->call;
+	struct answer a;
+	enum question_state state;
+
+	if (!read_answer(f->item.answer, &a) || !c->question)
+		return;
+	a.by = c->session->client[0] ? str_of(c->session->client) : S("client");
+	/* It may have been answered elsewhere meanwhile: then that counts. */
+	(void)question_answer(c->gw->questions, str_of(question_id(c->question)), &a, &state, NULL);
+}
+
+void
+form_show(struct call *c, const struct question_text *t)
+{
+	struct form *f;
+
+	if (!(behind_can(c->turn->behind) & CAN_ELICIT_FORM) || !(f = calloc(1, sizeof(*f))))
+		return;
+	c->form = f;
+	f->call = c;
+	if (params_make(c, t, &f->params) < 0)
+		return;
+	f->item = (struct inquiry_item){.key = S("approval"),
+					.method = S("elicitation/create"),
+					.params = json_root(f->params)};
+	f->inquiry =
+	    (struct inquiry){.items = &f->item, .count = 1, .settled = settled, .owner = f};
+	/* A client that cannot be asked is no trouble: there are other places to answer in. */
+	(void)behind_ask(c->turn->behind, &f->inquiry, NULL);
+}
+
+void
+form_drop(struct call *c)
+{
+	struct form *f = c->form;
+
+	c->form = NULL;
+	if (!f)
+		return;
+	inquiry_withdraw(&f->inquiry);
+	json_doc_unref(f->item.answer_doc);
+	json_doc_unref(f->params);
+	free(f);
+}
