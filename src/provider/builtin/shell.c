@@ -5,7 +5,6 @@
  * it gets, what is kept of its output, its own time limit, and how the end is told.
  */
 
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +12,10 @@
 
 #include "base/limits.h"
 #include "loop/child.h"
+#include "loop/environ.h"
 #include "provider/builtin/tools.h"
 
 #define HALF (LIMIT_SHELL_OUTPUT / 2)
-#define ENV_VALUE_MAX 4096
 
 /* Both streams in the order they came: the first half of the limit, and the last. */
 struct capture {
@@ -92,41 +91,6 @@ shell_output(struct child *c, enum child_stream stream, struct str bytes, void *
 
 /* Environment. */
 
-static const char *
-home_of_user(void)
-{
-	const struct passwd *pw = getpwuid(getuid());
-
-	return pw && pw->pw_dir ? pw->pw_dir : "/";
-}
-
-/*
- * The directories of our own PATH that are absolute (an empty one or "." would be the
- * workspace, where anybody may put an "ls"), then the usual ones that were not among them.
- */
-static const char *
-path_build(struct arena *a)
-{
-	static const char *const usual[] = {"/usr/local/bin", "/usr/bin", "/bin"};
-	struct buf path = BUF_INIT(ENV_VALUE_MAX);
-	struct str rest = str_of(getenv("PATH")), dir;
-	bool seen[ARRAY_LEN(usual)] = {false};
-
-	while (str_split(&rest, ':', &dir)) {
-		if (dir.len == 0 || dir.ptr[0] != '/' || path.len + dir.len + 64 > path.max)
-			continue;
-		buf_addf(&path, "%s%.*s", path.len ? ":" : "", STR_ARG(dir));
-		for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-			seen[i] = seen[i] || str_is(dir, usual[i]);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-		if (!seen[i])
-			buf_addf(&path, "%s%s", path.len ? ":" : "", usual[i]);
-	const char *out = buf_failed(&path) ? NULL : arena_strz(a, buf_str(&path));
-	buf_done(&path);
-	return out;
-}
-
 /* Everything a command gets to know of our environment. Secrets live in the rest. */
 static const struct {
 	const char *name;
@@ -149,16 +113,15 @@ static const char *const *
 env_build(struct arena *a, const struct workspace *ws)
 {
 	const char **env = arena_alloc(a, (ARRAY_LEN(variables) + 4) * sizeof(*env));
-	const char *home = getenv("HOME");
 	size_t n = 0;
 
-	if (!env || !env_add(a, env, &n, "PATH", path_build(a)) ||
+	if (!env || !env_add(a, env, &n, "PATH", environ_path(a)) ||
 	    !env_add(a, env, &n, "PWD", workspace_path(ws)) ||
-	    !env_add(a, env, &n, "HOME", home && home[0] == '/' ? home : home_of_user()))
+	    !env_add(a, env, &n, "HOME", environ_home()))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(variables); i++) {
 		const char *value = variables[i].ours ? getenv(variables[i].name) : NULL;
-		if (!value || !*value || strlen(value) > ENV_VALUE_MAX)
+		if (!value || !*value || strlen(value) > ENVIRON_VALUE_MAX)
 			value = variables[i].absent;
 		if (value && !env_add(a, env, &n, variables[i].name, value))
 			return NULL;
