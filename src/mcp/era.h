@@ -17,9 +17,16 @@
  */
 bool era_drops_member(struct str key);
 
-/* The members of a result as an open object's, for a client of that revision: everything but what
- * era_drops_member names, with _meta filtered. */
+/*
+ * The members of a result as an open object's, for a client of that revision: everything but what
+ * era_drops_member names. Content blocks (`content`, and those of `messages`) and structuredContent
+ * become what that revision has. _meta loses what belongs to the other hop; for modern clients it
+ * is left out altogether, because the caller has more to write there: see era_write_meta.
+ * MCP_UNKNOWN, somebody who does not speak MCP, gets blocks and structuredContent as they came.
+ */
 void era_write_result(struct jw *w, const struct json *result, enum mcp_revision to);
+/* The members of a result's _meta (NULL: none) that may be passed on, as an open object's. */
+void era_write_meta(struct jw *w, const struct json *meta);
 
 /*
  * A tool's definition as a client of that revision lists it, under that name: legacy ones get no

@@ -3,8 +3,8 @@
  * not read it: Mcp-Method, Mcp-Name, and Mcp-Param-NAME for arguments whose schema has
  * "x-mcp-header": NAME.
  *
- * A value that is not plain visible ASCII, or could be taken for an encoded one, is written as
- * "=?base64?...?=".
+ * A value that is empty, not plain visible ASCII with spaces inside, or could be taken for an
+ * encoded one, is written as "=?base64?...?=". Base64 is read strictly, and must be UTF-8.
  */
 
 #ifndef MCP_HEADER_H
@@ -24,16 +24,21 @@ struct str header_name_of(struct str method, const struct json *params);
 
 /*
  * The annotated arguments of a schema, in order: for each path of `properties` with an
- * x-mcp-header, its name and the argument that is there (NULL: absent or null). E_VALIDATION:
- * the schema breaks a rule (an annotation where none may be, a bad or repeated name, a type that
- * is not string, integer or boolean), and a client must not use this tool over HTTP.
+ * x-mcp-header, its name and the argument that is there. E_VALIDATION: the schema breaks a rule (an
+ * annotation where none may be, a bad or repeated name, a type that is not string, integer or
+ * boolean), and a client must not use this tool over HTTP; or there are more than max, for which
+ * LIMIT_MCP_PARAMS is plenty.
+ *
+ * value is NULL when the argument is absent or null, and when no header can say it: an object, an
+ * array, a fraction, an integer beyond 2^53-1. Then none is sent and none is expected; validation
+ * will find what is wrong with it.
  */
 struct header_param {
 	struct str name;          /* as in the schema */
-	const struct json *value; /* of the arguments, or NULL */
+	const struct json *value; /* a string, an integer or a boolean; or NULL */
 };
-int header_params(const struct json *schema, const struct json *arguments,
-		  struct header_param *ret, size_t max, size_t *ret_count, struct err *e);
+int header_params(const struct json *schema, const struct json *arguments, struct header_param *ret,
+		  size_t max, size_t *ret_count, struct err *e);
 /* Does the schema have any? Cheap: for tools that have none. */
 bool header_has_params(const struct json *schema);
 /* The value of an argument as its header says it, encoded. */

@@ -11,8 +11,9 @@ enum rpc_kind { RPC_REQUEST, RPC_NOTE, RPC_RESULT, RPC_ERROR };
 
 struct rpc {
 	enum rpc_kind kind;
-	const struct json *id; /* NULL for a note */
-	struct str method;     /* of requests and notes */
+	const struct json
+	    *id;           /* NULL for a note, and for an error whose sender could not read it */
+	struct str method; /* of requests and notes */
 	const struct json *params; /* an object, or NULL */
 	const struct json *meta;   /* params._meta, an object, or NULL */
 	const struct json *result; /* an object */
@@ -20,8 +21,9 @@ struct rpc {
 };
 
 /*
- * One message. On failure ret->id and ret->method are set as far as they can be trusted, so that
- * the error finds its request. E_BAD_REQUEST, or E_VALIDATION for params of a wrong type.
+ * One message. On failure ret->kind, ->id and ->method are set as far as they can be trusted, so
+ * that the error finds its request (a note gets none). E_BAD_REQUEST, or E_VALIDATION for params of
+ * a wrong type. What a message has beside these members is passed over.
  */
 int rpc_read(const struct json *root, struct rpc *ret, struct err *e);
 
