@@ -77,23 +77,35 @@ is_bytes(struct str key)
 	return str_is(key, "data") || str_is(key, "blob");
 }
 
-/* The value with its strings cleaned; how many secrets there were. scratch is the caller's. */
-static size_t
+/* Is there anything in its strings to be taken out? */
+static bool
+has_secrets(const struct json *v, struct buf *scratch)
+{
+	if (json_is(v, JSON_STRING)) {
+		buf_reset(scratch);
+		return secrets_redact(json_str(v), scratch) > 0 || buf_failed(scratch);
+	}
+	for (struct json_iter it = json_iter(v); json_next(&it);)
+		if (!is_bytes(it.key) && has_secrets(it.value, scratch))
+			return true;
+	return false;
+}
+
+static void
 clean_value(struct jw *w, const struct json *v, struct buf *scratch)
 {
 	bool object = json_is(v, JSON_OBJECT);
-	size_t found = 0;
 
 	if (json_is(v, JSON_STRING)) {
 		buf_reset(scratch);
-		found = secrets_redact(json_str(v), scratch);
+		secrets_redact(json_str(v), scratch);
 		w->out->failed = w->out->failed || buf_failed(scratch);
 		jw_str(w, buf_str(scratch));
-		return found;
+		return;
 	}
 	if (!object && !json_is(v, JSON_ARRAY)) {
 		jw_value(w, v);
-		return 0;
+		return;
 	}
 	(object ? jw_object : jw_array)(w);
 	for (struct json_iter it = json_iter(v); json_next(&it);) {
@@ -102,25 +114,27 @@ clean_value(struct jw *w, const struct json *v, struct buf *scratch)
 		if (object && is_bytes(it.key))
 			jw_value(w, it.value);
 		else
-			found += clean_value(w, it.value, scratch);
+			clean_value(w, it.value, scratch);
 	}
 	jw_end(w);
-	return found;
 }
 
-/* Without its first and last letter it goes into *into, where there was a secret in it. */
+/* What is between its brackets replaces *part, where there was a secret in it; as a rule there is
+ * none, and nothing is written. */
 static int
-redact(const struct json *v, struct buf *into)
+redact(const struct json *v, struct buf *part)
 {
 	struct buf out = BUF_INIT(CLEAN_BYTES), scratch = BUF_INIT(CLEAN_BYTES);
 	struct jw w = jw(&out);
-	size_t found = clean_value(&w, v, &scratch);
-	int code = buf_failed(&out) ? E_NOMEM : 0;
+	int code = 0;
 
-	if (found > 0 && code == 0) {
-		buf_reset(into);
-		buf_add(into, (struct str){out.ptr + 1, out.len - 2});
-		code = buf_failed(into) ? E_NOMEM : 0;
+	if (has_secrets(v, &scratch)) {
+		clean_value(&w, v, &scratch);
+		buf_done(part);
+		buf_init(part, CLEAN_BYTES); /* marks are longer than short secrets */
+		if (!buf_failed(&out))
+			buf_add(part, (struct str){out.ptr + 1, out.len - 2});
+		code = buf_failed(&out) || buf_failed(part) ? E_NOMEM : 0;
 	}
 	buf_done(&out);
 	buf_done(&scratch);

@@ -195,3 +195,14 @@ builtin_register_all(struct builtins *b, struct catalog *c, struct artifacts *ar
 	}
 	return 0;
 }
+
+void
+builtin_repair_all(struct catalog *c, bool repair_arguments)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		struct str file = str_of(tools[i].card);
+		struct tool *t = catalog_find(c, str_upto(file, file.len - strlen(".json")));
+		if (t && !t->server.ptr)
+			t->repair_arguments = repair_arguments;
+	}
+}

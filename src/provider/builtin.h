@@ -52,4 +52,7 @@ struct artifacts;
 int builtin_register_all(struct builtins *b, struct catalog *c, struct artifacts *artifacts,
 			 bool repair_arguments, struct err *e);
 
+/* Whether their arguments are repaired, from the next call on. */
+void builtin_repair_all(struct catalog *c, bool repair_arguments);
+
 #endif

@@ -287,7 +287,7 @@ tool_make(struct mcp_server *s, struct upstream *u, const struct upstream_tool *
 {
 	const struct json *schema = json_get(from->definition, S("inputSchema"));
 	struct buf name = BUF_INIT(ALIAS_MAX);
-	struct header_param params[LIMIT_HTTP_HEADERS];
+	struct header_param params[LIMIT_MCP_PARAMS];
 	struct json_doc *doc = NULL;
 	size_t count;
 	int rc = 0;

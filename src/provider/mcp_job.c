@@ -49,7 +49,7 @@ static const struct behind_ops passing = {pass_progress, pass_message, pass_inqu
 static void
 write_params(struct jw *w, void *arg)
 {
-	const struct job *j = arg;
+	const struct job *j = ((struct errand *)arg)->job;
 
 	jw_member(w, "name", j->tool->upstream_name);
 	jw_key(w, "arguments");

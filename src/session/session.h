@@ -35,6 +35,8 @@ struct session {
 	struct list waiting;      /* struct slot: in arrival order */
 	struct list turns;        /* struct turn: open ones and the last few ended, oldest first */
 	size_t turn_count;        /* ever */
+	size_t ended_count;       /* of turns: those in the list that are over, */
+	size_t ended_bytes;       /* and what they take */
 	char event[ULID_LEN + 1]; /* session.created */
 
 	/* Its own, made when it browses; NULL before. */

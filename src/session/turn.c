@@ -23,6 +23,10 @@ static void
 turn_free(struct turn *t)
 {
 	t->session->sessions->turn_bytes -= t->bytes;
+	if (t->ended_node.list) {
+		t->session->ended_count--;
+		t->session->ended_bytes -= t->bytes;
+	}
 	list_remove(&t->node);
 	list_remove(&t->ended_node);
 	for (size_t i = 0; i < t->count; i++) {
@@ -193,6 +197,8 @@ turn_end(struct turn *t)
 	list_remove(&t->node);
 	list_push(&t->session->turns, &t->node);
 	list_push(&t->session->sessions->ended, &t->ended_node);
+	t->session->ended_count++;
+	t->session->ended_bytes += t->bytes;
 	turns_forget(t->session, LIMIT_TURNS_KEPT);
 }
 
@@ -353,21 +359,12 @@ turn_write(struct jw *w, const struct turn *t)
 void
 turns_forget(struct session *s, size_t keep)
 {
-	size_t ended = 0, bytes = 0;
-
-	LIST_EACH (&s->turns, at) {
-		const struct turn *t = CONTAINER_OF(at, struct turn, node);
-		ended += t->state != TURN_OPEN;
-		bytes += t->state != TURN_OPEN ? t->bytes : 0;
-	}
+	/* The oldest come first; before them are only those that are still open. */
 	LIST_EACH (&s->turns, at) {
 		struct turn *t = CONTAINER_OF(at, struct turn, node);
-		if (ended <= keep && bytes <= LIMIT_TURNS_BYTES)
+		if (s->ended_count <= keep && s->ended_bytes <= LIMIT_TURNS_BYTES)
 			return;
-		if (t->state == TURN_OPEN)
-			continue;
-		ended--;
-		bytes -= t->bytes;
-		turn_free(t);
+		if (t->ended_node.list)
+			turn_free(t);
 	}
 }
