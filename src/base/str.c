@@ -2,6 +2,8 @@
 
 #include "base/str.h"
 
+#include <stdlib.h>
+
 int
 str_cmp(struct str a, struct str b)
 {
@@ -155,6 +157,19 @@ str_utf8_char(struct str s, uint32_t *ret_code_point)
 	for (size_t i = 1; i < n; i++)
 		*ret_code_point = *ret_code_point << 6 | (p[i] & 0x3f);
 	return n;
+}
+
+char *
+str_dup(struct str s)
+{
+	char *copy = malloc(s.len + 1);
+
+	if (!copy)
+		return NULL;
+	if (s.len)
+		memcpy(copy, s.ptr, s.len);
+	copy[s.len] = '\0';
+	return copy;
 }
 
 bool

@@ -61,6 +61,9 @@ bool str_split(struct str *rest, char sep, struct str *ret_part);
 /* The whole text must be a decimal number without sign in range. */
 bool str_to_u64(struct str s, uint64_t *ret);
 
+/* A copy that is NUL-terminated, to be freed; NULL when out of memory. */
+char *str_dup(struct str s);
+
 bool str_is_utf8(struct str s); /* strict: no surrogates, no overlong forms */
 
 /* Length of the character that s starts with; 0 when s is empty or it is not well formed. */

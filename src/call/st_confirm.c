@@ -140,6 +140,7 @@ ask(struct call *c)
 	    .call = id_str(&c->id),
 	    .tool_use_id = c->tool_use_id,
 	    .tool = c->tool->name,
+	    .subject = call__grant_ask(c).tool,
 	    .side_effects = capability_name(c->tool->capability),
 	    .workspace = str_of(workspace_path(c->session->workspace)),
 	    .summary = c->input_summary,

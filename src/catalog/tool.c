@@ -354,7 +354,7 @@ tool_unref(struct tool *t)
 static struct str
 own_text(char **at, struct str s)
 {
-	*at = s.ptr ? strndup(s.ptr, s.len) : NULL;
+	*at = s.ptr ? str_dup(s) : NULL;
 	return (struct str){*at, *at ? s.len : 0};
 }
 

@@ -62,6 +62,7 @@ static const size_t text_fields[] = {
     offsetof(struct question_text, command),    offsetof(struct question_text, prefix),
     offsetof(struct question_text, diff),       offsetof(struct question_text, input),
     offsetof(struct question_text, input_hash), offsetof(struct question_text, rule),
+    offsetof(struct question_text, subject),
 };
 
 static struct str *
@@ -280,7 +281,7 @@ question_ask(const struct question *q)
 	return (struct grant_ask){
 	    .session = q->text.session,
 	    .workspace = q->text.workspace,
-	    .tool = q->text.tool,
+	    .tool = q->text.subject.ptr ? q->text.subject : q->text.tool,
 	    .command = q->text.command,
 	};
 }

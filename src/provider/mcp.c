@@ -226,7 +226,7 @@ server_find(const struct mcp_provider *p, struct str name)
 static void
 contest(struct mcp_provider *p, struct str name)
 {
-	char *key = strndup(name.ptr, name.len);
+	char *key = str_dup(name);
 
 	/* Only a mark: whether it could be made or not, this time neither gets the name. */
 	if (key && map_put(&p->contested, str_of(key), key) < 0)
@@ -326,7 +326,7 @@ is_same(const struct tool *t, const struct upstream_tool *from, const struct ups
 static bool
 is_offered(const struct mcp_server *s, const struct upstream_tool *from)
 {
-	return !from->gone && is_wanted(&s->settings, from->name);
+	return is_wanted(&s->settings, from->name);
 }
 
 static void

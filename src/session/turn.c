@@ -113,8 +113,8 @@ turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, st
 
 	CHECK(i < t->count && !r->tool);
 	r->call = call;
-	r->tool_use_id = strndup(tool_use_id.ptr, tool_use_id.len);
-	r->tool = strndup(tool.ptr, tool.len);
+	r->tool_use_id = str_dup(tool_use_id);
+	r->tool = str_dup(tool);
 	return r->tool_use_id && r->tool ? 0 : E_NOMEM;
 }
 
