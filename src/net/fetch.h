@@ -3,7 +3,9 @@
  *
  * Connections are kept and used again. No proxy of the environment, no netrc, no cookies, no
  * redirect is followed, only http and https, answers are decompressed under the same limit. Nothing
- * is called inside these functions. Everything a server says is bounded.
+ * is called inside these functions. Everything a server says is bounded. A POST leaves us once:
+ * when a kept connection turns out to be dead after it was sent, that is its end, and not a reason
+ * to send it again.
  */
 
 #ifndef NET_FETCH_H
@@ -16,13 +18,14 @@ struct fetcher; /* one per loop: its connections */
 struct fetch;   /* one request */
 
 int fetcher_new(struct loop *l, struct fetcher **ret, struct err *e);
-void fetcher_free(struct fetcher *f); /* no fetch may be left; takes NULL */
+/* No fetch may be left, not even one whose `over` is being called. Takes NULL. */
+void fetcher_free(struct fetcher *f);
 
 struct fetch_spec {
 	const char *method; /* "POST" */
 	const char *url;
-	const char *const *headers; /* NULL-terminated "Name: value"; copied. A value with a control
-				       character is E_VALIDATION */
+	const char *const *headers; /* NULL-terminated "Name: value"; copied. One that is
+				       malformed or about framing is E_VALIDATION */
 	struct str body;            /* copied; {NULL,0}: none */
 	unsigned connect_ms;        /* 0: 10 s */
 	unsigned stall_ms; /* nothing came for so long; 0: never (streams have signs of life) */
@@ -33,12 +36,16 @@ struct fetch_spec {
 	/* The status line and headers are here: fetch_header reads them. May be NULL. */
 	void (*head)(struct fetch *f, int status, void *arg);
 	void (*piece)(struct fetch *f, struct str bytes, void *arg);
-	/* Once, and last. code 0: the answer came whole. E_UNAVAILABLE: no connection was made, or
-	 * nothing was sent (ret_sent of fetch_sent is false); E_EXECUTION: it broke off;
-	 * E_TOO_LARGE, E_TIMEOUT, E_CANCELLED. */
+	/*
+	 * Once, and last; the fetch is gone when it has returned. code 0: the answer came whole.
+	 * E_UNAVAILABLE: nothing was sent; E_EXECUTION: it broke off, and may have been sent;
+	 * E_PERMISSION: `allows` said no; E_TOO_LARGE, E_TIMEOUT, E_CANCELLED, E_NOMEM. status is 0
+	 * when no headers came.
+	 */
 	void (*over)(struct fetch *f, int status, const struct err *e, void *arg);
 	void *arg;
 };
+/* E_VALIDATION, E_LIMIT, E_NOMEM. */
 int fetch_start(struct fetcher *fr, const struct fetch_spec *spec, struct fetch **ret,
 		struct err *e);
 void fetch_cancel(struct fetch *f); /* `over` comes, with E_CANCELLED; idempotent */

@@ -105,6 +105,7 @@ struct http_stream_spec {
 	void (*ready)(struct http_stream *st, void *arg);
 	void (*closed)(void *arg);
 	void *arg;
+	const char *extra; /* whole header lines, or NULL */
 };
 struct http_stream *http_reply_stream(struct http_request *r, const char *type,
 				      const struct http_stream_spec *spec);
@@ -113,6 +114,8 @@ struct http_stream *http_reply_stream(struct http_request *r, const char *type,
 bool http_stream_write(struct http_stream *st, struct str bytes);
 size_t http_stream_queued(const struct http_stream *st);
 void http_stream_end(struct http_stream *st);
+/* The same, and the owner hears nothing of it any more, neither `ready` nor `closed`. */
+void http_stream_disown(struct http_stream *st);
 
 /*
  * Leave HTTP: 101 Switching Protocols, then raw bytes both ways (MCP over stdio, relayed).

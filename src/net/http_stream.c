@@ -50,7 +50,7 @@ http_reply_stream(struct http_request *r, const char *type, const struct http_st
 	CHECK(c->owner == OWNER_HANDLER);
 	c->stream.spec = *spec;
 	c->chunked = c->parser.http_minor == 1;
-	reply__head(c, &c->queue, 200, type, NULL);
+	reply__head(c, &c->queue, 200, type, spec->extra);
 	buf_addz(&c->queue, c->chunked ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
 	conn_launch(c, CONN_STREAM, OWNER_STREAM);
 	if (str_is(r->method, "HEAD")) { /* over with its head, and no last chunk either */
@@ -100,6 +100,27 @@ http_stream_end(struct http_stream *st)
 	if (buf_failed(&c->queue))
 		conn__close(c);
 	conn__soon(c);
+}
+
+static void
+nobody_ready(struct http_stream *st, void *arg)
+{
+	(void)st;
+	(void)arg;
+}
+
+static void
+nobody_closed(void *arg)
+{
+	(void)arg;
+}
+
+void
+http_stream_disown(struct http_stream *st)
+{
+	st->spec.ready = nobody_ready;
+	st->spec.closed = nobody_closed;
+	http_stream_end(st);
 }
 
 void

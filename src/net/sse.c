@@ -86,6 +86,8 @@ event_forget(struct sse_reader *r)
 static void
 field_read(struct sse_reader *r, struct str name, struct str value)
 {
+	uint64_t ms;
+
 	if (str_is(name, "data")) {
 		if (r->has_text)
 			buf_addc(&r->text, '\n');
@@ -97,6 +99,8 @@ field_read(struct sse_reader *r, struct str name, struct str value)
 	} else if (str_is(name, "id") && str_index(value, '\0') < 0) {
 		buf_reset(&r->id);
 		buf_add(&r->id, value);
+	} else if (str_is(name, "retry") && str_to_u64(value, &ms)) {
+		r->retry_ms = ms;
 	}
 }
 

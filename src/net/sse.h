@@ -15,7 +15,8 @@ struct sse_reader {
 	struct buf id;   /* stays until another one comes, as the standard says */
 	struct buf type; /* empty: "message" */
 	struct buf text;
-	bool begun; /* past a byte order mark */
+	uint64_t retry_ms; /* how long to wait before coming again; 0: never said. Stays too */
+	bool begun;        /* past a byte order mark */
 	bool skip_lf;
 	bool has_text;
 	bool complete; /* an event was given; the next feed starts afresh */

@@ -121,6 +121,38 @@ streams_are_read_as_the_standard_says(void **state)
 }
 
 static void
+the_time_to_come_again_is_read(void **state)
+{
+	static const struct {
+		struct str bytes;
+		uint64_t retry_ms;
+	} cases[] = {
+	    {S("data: x\n\n"), 0},
+	    {S("retry: 500\n"), 500},
+	    {S("retry:500\nid: 1\ndata:\n\ndata: y\n\n"), 500},
+	    {S("retry: 500\nretry: 5s\nretry: -1\nretry\n"), 500},
+	    {S("retry: 99999999999999999999999\n"), 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct str rest = cases[i].bytes;
+		struct sse_reader r;
+
+		sse_reader_init(&r, KIB);
+		while (rest.len) {
+			size_t used;
+			bool event;
+
+			assert_int_equal(sse_reader_feed(&r, rest, &used, &event), 0);
+			rest = str_from(rest, used);
+		}
+		assert_int_equal(r.retry_ms, cases[i].retry_ms);
+		sse_reader_done(&r);
+	}
+}
+
+static void
 events_have_a_maximum(void **state)
 {
 	struct sse_reader r;
@@ -149,6 +181,7 @@ main(void)
 	    cmocka_unit_test(one_event_goes_in_and_comes_out),
 	    cmocka_unit_test(nothing_inside_an_event_can_forge_another),
 	    cmocka_unit_test(streams_are_read_as_the_standard_says),
+	    cmocka_unit_test(the_time_to_come_again_is_read),
 	    cmocka_unit_test(events_have_a_maximum),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
