@@ -17,6 +17,13 @@
 #define LIMIT_JSON_DOOR_DEPTH 56   /* what is let in: room for the envelopes it is shown in */
 #define LIMIT_CONFIG_BYTES (1 * MIB)
 
+/* Configuration */
+#define LIMIT_SERVERS 256                /* MCP servers; so says data/config.schema.json too */
+#define LIMIT_SERVER_ENV 1024            /* variables of one */
+#define LIMIT_VARIABLES_BYTES (64 * KIB) /* of one text, its variables filled in */
+#define LIMIT_CONFIG_ARENA (16 * MIB)    /* all of what was read */
+#define LIMIT_CONFIG_WARNINGS 64
+
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)
 #define LIMIT_HTTP_HEADERS 100             /* fields */
@@ -35,6 +42,28 @@
 #define LIMIT_CLIENT_ANSWER (32 * MIB) /* one answer, read whole by the command line */
 #define LIMIT_LINE_BYTES (8 * MIB)     /* one line of MCP over stdio */
 
+/* HTTP to elsewhere */
+#define LIMIT_FETCHES 512            /* of one fetcher, at once */
+#define LIMIT_FETCH_CONNECT_MS 10000 /* name, connection and TLS */
+#define LIMIT_FETCH_KEPT 8           /* connections kept beside those in use */
+#define LIMIT_FETCH_KEPT_S 4         /* unused; many servers close theirs after 5 */
+#define LIMIT_FETCH_SPARE 32         /* handles kept for the next request */
+
+/* MCP servers behind us, over HTTP: of each */
+#define LIMIT_LINK_REQUESTS 256       /* unanswered */
+#define LIMIT_LINK_NOTES 64           /* more, for notes and answers */
+#define LIMIT_LINK_NOTE_MS 30000      /* for the server to take one */
+#define LIMIT_LINK_PROBLEM (64 * KIB) /* kept of what is no answer */
+#define LIMIT_LINK_HELD (64 * MIB)    /* of messages that are not here whole */
+#define LIMIT_LINK_HEADERS (64 * KIB) /* of one request */
+#define LIMIT_LINK_ID 1024            /* of a session, of an event */
+#define LIMIT_LINK_RETRY_MS 1000      /* before a broken stream is taken up again... */
+#define LIMIT_LINK_RETRY_LEAST_MS 50  /* ...whatever the server says */
+#define LIMIT_LINK_RETRY_MOST_MS 30000
+#define LIMIT_LINK_RETRIES 5        /* in a row without a single event */
+#define LIMIT_LINK_LINGER_MS 2000   /* for a stream to end when its answer has come */
+#define LIMIT_LINK_FAREWELL_MS 1000 /* for the server to hear that the session is over */
+
 #define LIMIT_ANSWER_BYTES (512 * MIB) /* one answer of REST; a turn's results fit */
 #define LIMIT_PROBLEM_BYTES (16 * KIB) /* an error, or another short answer */
 #define LIMIT_NAME_BYTES 256           /* a tool's name, a client's id of a call */
@@ -45,6 +74,31 @@
 #define LIMIT_FEED_TYPES 1024       /* the text of its event_types */
 #define LIMIT_FEED_QUIET_MS 15000   /* then a sign of life */
 #define LIMIT_MCP_CALLS 256         /* of one client, unanswered */
+#define LIMIT_MCP_BLOCK_TEXT 2048   /* of each thing said of a block that a client does not know */
+#define LIMIT_MCP_PARAMS 64         /* arguments of one tool that headers repeat */
+#define LIMIT_MCP_PAGE 1000         /* of a list, in one answer */
+#define LIMIT_MCP_PAGE_BYTES (4 * MIB)   /* then the page ends; a message has LIMIT_LINE_BYTES */
+#define LIMIT_MCP_ENTRY (2 * MIB)        /* of a list; a longer one is left out */
+#define LIMIT_MCP_URI (8 * KIB)          /* of a resource, or a prompt's name */
+#define LIMIT_MCP_OFFERS (64 * MIB)      /* a list of all servers while it is put together */
+#define LIMIT_URI_PARTS 64               /* of a template: texts and expressions */
+#define LIMIT_MCP_OPEN 4096              /* requests of all clients, unanswered */
+#define LIMIT_MCP_SESSIONS 1024          /* legacy ones over HTTP */
+#define LIMIT_MCP_COMMONS 256            /* workspaces that modern requests over HTTP share */
+#define LIMIT_MCP_COMMONS_SLOTS 64       /* calls of one that run together */
+#define LIMIT_MCP_COMMONS_MS 300000      /* then one that nobody uses ends */
+#define LIMIT_MCP_SWEEP_MS 60000         /* between looks for those */
+#define LIMIT_MCP_LOST_MS 300000         /* an answer waits so long for its client to come back */
+#define LIMIT_MCP_RETRY_MS 1000          /* a client that lost a stream comes back after this */
+#define LIMIT_MCP_STREAM_MS 5000         /* then a slow answer becomes a stream */
+#define LIMIT_MCP_PRIME_MS 2000          /* the same, where it can be taken up again */
+#define LIMIT_MCP_STREAM_EVENTS 1024     /* of one stream, kept or waiting */
+#define LIMIT_MCP_STREAM_BYTES (4 * MIB) /* the same; the answer always fits */
+#define LIMIT_MCP_KEPT (64 * MIB)        /* of all streams; then nothing more is kept */
+#define LIMIT_MCP_PARKED 256             /* modern requests that wait for a retry */
+#define LIMIT_MCP_PARKED_MS 600000
+#define LIMIT_MCP_ASKS 64          /* inquiries one client has */
+#define LIMIT_MCP_URIS (256 * KIB) /* text of the resources one client listens to */
 
 /* Calls */
 #define LIMIT_CALL_ARENA (1 * MIB) /* what a call keeps beside its input and result */
@@ -91,6 +145,7 @@
 #define LIMIT_STORE_WAITERS 10000            /* who wait for a commit */
 #define LIMIT_STORE_READS 1024               /* asked for, not yet answered */
 #define LIMIT_STORE_PAGE_BYTES (16 * MIB)    /* one answer */
+#define LIMIT_STORE_SEGMENT (64 * KIB)       /* records kept in one row; the last may be over it */
 #define LIMIT_JOURNAL_INPUT_BYTES (64 * KIB) /* of a call's input, in its journal row */
 
 /* Kept results */
@@ -187,5 +242,40 @@
 #define LIMIT_BROWSE_BYTES (16 * MIB)     /* one reply, while it is made */
 #define LIMIT_BROWSE_SEEN 1024            /* cards a session is shown unchanged; a power of two */
 #define LIMIT_BROWSE_SEEN_BYTES (1 * MIB) /* of all of them */
+
+/* Upstreams */
+#define LIMIT_UPSTREAMS 256
+#define LIMIT_UPSTREAM_SPEC (4 * MIB)        /* what is configured of one */
+#define LIMIT_UPSTREAM_PLACES 32             /* requests to one at once, when nothing is said */
+#define LIMIT_UPSTREAM_CONCURRENCY 256       /* and whatever is said */
+#define LIMIT_UPSTREAM_WAITING 1024         /* more of them, for their place */
+#define LIMIT_UPSTREAM_MESSAGE (8 * MIB)    /* one that we send */
+#define LIMIT_UPSTREAM_SKIPPED (64 * MIB)   /* of what is no message, before it is given up */
+#define LIMIT_UPSTREAM_ITEMS 10000          /* of one of its lists */
+#define LIMIT_UPSTREAM_PAGES 1000           /* of one of its lists */
+#define LIMIT_UPSTREAM_LIST_BYTES (8 * MIB) /* one of its lists */
+#define LIMIT_UPSTREAM_CURSOR (64 * KIB)    /* of a page */
+#define LIMIT_UPSTREAM_PINS 20000           /* tools of one, those that have gone too */
+#define LIMIT_UPSTREAM_KNOWN (64 * MIB)     /* the file of what is known of one */
+#define LIMIT_UPSTREAM_ROUNDS 10            /* of input_required, in one request */
+#define LIMIT_UPSTREAM_INQUIRIES 16         /* open in one request, or items of one */
+#define LIMIT_UPSTREAM_ASKING_MS 600000     /* for those behind a request to answer */
+#define LIMIT_UPSTREAM_SUBSCRIPTIONS 1024   /* resources of one that are listened to */
+#define LIMIT_UPSTREAM_MESSAGES 200         /* of one, or progress of a request, per second */
+#define LIMIT_UPSTREAM_STDERR_LINES 50      /* of one, per second, that go to the log */
+#define LIMIT_UPSTREAM_PROBE_MS 5000        /* a child that does not know server/discover */
+#define LIMIT_UPSTREAM_ERA_DAYS 7           /* then a legacy one is asked again */
+#define LIMIT_UPSTREAM_BACKOFF_MS 500       /* after the first failure; doubles up to... */
+#define LIMIT_UPSTREAM_BACKOFF_MAX_MS 60000 /* ...this */
+#define LIMIT_UPSTREAM_PATIENCE_MS 2000     /* that a request waits for a start put off */
+#define LIMIT_UPSTREAM_FAILS 5              /* starts in a row; then it is quarantined, for... */
+#define LIMIT_UPSTREAM_QUARANTINE_MS 600000 /* ...this */
+#define LIMIT_UPSTREAM_STEADY_MS 60000      /* running so long, it has not failed for its start */
+#define LIMIT_UPSTREAM_START_MS 30000       /* what holds where the configuration is silent */
+#define LIMIT_UPSTREAM_CALL_MS 60000
+#define LIMIT_UPSTREAM_CALL_MAX_MS 600000
+#define LIMIT_UPSTREAM_IDLE_MS 600000
+#define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
+#define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list */
 
 #endif

@@ -8,7 +8,7 @@
  *         `-minder gone, without one--> sweeping --none left----^
  *
  * The minder's exit is watched by pidfd, not by SIGCHLD, which belongs to the host program.
- * The control socket is read only then: all that was said on it is still there.
+ * The control socket is read then, or when somebody asks: all that was said on it is still there.
  */
 
 #include "loop/child.h"
@@ -404,8 +404,14 @@ notes_read(struct child *c)
 
 	while (recv(c->control, &note, sizeof(note), MSG_DONTWAIT) == sizeof(note))
 		note_take(c, &note);
-	close(c->control);
-	c->control = -1;
+}
+
+int
+child_pid(struct child *c)
+{
+	if (c->state == CHILD_ALIVE && c->command.pid == 0)
+		notes_read(c);
+	return c->command.pid;
 }
 
 /* By pidfd: a host that waits for anybody may have taken it, and its pid may be another's. */
@@ -427,6 +433,8 @@ minder_gone(uv_poll_t *poll, int status, int events)
 	(void)events;
 	timer_stop(c->loop, &c->timer);
 	notes_read(c);
+	close(c->control);
+	c->control = -1;
 	pthread_mutex_lock(&living_lock);
 	minder_reap(c);
 	list_remove(&c->node);

@@ -62,6 +62,9 @@ void children_kill(struct loop *l); /* the same for every child on this loop */
  * streams are not at their end is not over, though it may be dead. */
 void child_pause(struct child *c, bool paused);
 
+/* The process of the command, for showing; 0: it has not begun. */
+int child_pid(struct child *c);
+
 /* Where holdfast-minder is; found beside the running program or in libexecdir when not set. */
 void child_set_minder(const char *path);
 

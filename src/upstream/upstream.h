@@ -34,20 +34,20 @@ struct upstream_spec {
 	struct str name; /* its key in the configuration */
 	enum upstream_kind kind;
 
-	/* stdio */
-	const char *const *argv; /* NULL-terminated; argv[0] is a path, or looked up in env's PATH */
-	const char *const *env;  /* NULL-terminated "K=V", all of it: nothing is inherited */
+	/* stdio; the arrays are NULL-terminated */
+	const char *const *argv; /* argv[0] is a path, or looked up in env's PATH */
+	const char *const *env;  /* "K=V", all of it: nothing is inherited */
 	const char *cwd;         /* NULL: the state directory */
 
 	/* http */
 	const char *url;
 	const char *const *headers; /* NULL-terminated "Name: value" */
 
-	unsigned start_ms;    /* until it must have answered the first time */
-	unsigned timeout_ms;  /* one request without progress */
-	unsigned max_ms;      /* one request, however much progress there is */
-	unsigned idle_ms;     /* then a child that nobody uses is ended; UINT_MAX: never */
-	unsigned concurrency; /* requests at once; the others wait here, in order */
+	unsigned start_ms;        /* until it must have answered the first time */
+	unsigned timeout_ms;      /* one request without progress */
+	unsigned max_ms;          /* one request, however much progress there is */
+	unsigned idle_ms;         /* then a child that nobody uses is ended; UINT_MAX: never */
+	unsigned concurrency;     /* requests at once; the others wait here, in order */
 	const char *const *roots; /* NULL-terminated directories: the answer to roots/list when no
 				     client is there to ask */
 	bool no_probe;            /* it is legacy: do not ask (some exit when asked) */
@@ -58,10 +58,10 @@ struct upstream_spec {
 };
 
 enum upstream_state {
-	UPSTREAM_CONFIGURED, /* nothing is known of it yet */
-	UPSTREAM_KNOWN,      /* it is not running; its lists are as they were */
-	UPSTREAM_STARTED,    /* it is there */
-	UPSTREAM_FAILED,     /* the last start failed, or it went away; tried again when needed */
+	UPSTREAM_CONFIGURED,  /* nothing is known of it yet */
+	UPSTREAM_KNOWN,       /* it is not running; its lists are as they were */
+	UPSTREAM_STARTED,     /* it is there */
+	UPSTREAM_FAILED,      /* the last start failed, or it went away; tried again when needed */
 	UPSTREAM_QUARANTINED, /* failed too often in a row, or disabled by its problem */
 };
 const char *upstream_state_name(enum upstream_state s); /* "started" */
@@ -73,14 +73,13 @@ enum upstream_list { LIST_TOOLS, LIST_PROMPTS, LIST_RESOURCES, LIST_TEMPLATES, L
 struct upstream_tool {
 	struct str name;               /* as the upstream calls it */
 	const struct json *definition; /* the accepted one; what is listed and called */
-	const struct json *changed;    /* what the upstream says now, if that is another; NULL: no */
-	char pin[DIGEST_TEXT];         /* SHA-256 of the accepted one (JCS) */
-	bool gone;                     /* the upstream no longer has it; only with a `changed` NULL */
+	const struct json *changed; /* what the upstream says now, if that is another; NULL: no */
+	char pin[DIGEST_TEXT];      /* SHA-256 of the accepted one (JCS) */
 };
 
 /*
  * The set. `dir` is where what is known is kept (DIR/NAME.json, 0600; made when it is not there);
- * NULL: nowhere. `log` may be NULL.
+ * NULL: nowhere.
  */
 struct upstreams_spec {
 	struct loop *loop;
@@ -93,15 +92,16 @@ void upstreams_free(struct upstreams *us); /* after done; takes NULL */
 
 /*
  * Exactly these from now on. One that is the same as before stays as it is, running or not; one
- * that is gone or has changed ends when its exchanges have, and its tools go at once. What is
- * known of new ones is read from disk here; those of which nothing is known are started to find
- * out. E_NOMEM, E_LIMIT.
+ * that is gone or has changed ends when its exchanges have, and its tools go at once; what was
+ * known of it goes to the one that follows it. What is known of new ones is read from disk here;
+ * those of which nothing is known are started to find out. E_NOMEM, E_LIMIT, E_STOPPING;
+ * E_EXISTS: two of one name.
  */
 int upstreams_set(struct upstreams *us, const struct upstream_spec *specs, size_t count,
 		  struct err *e);
 
 size_t upstreams_count(const struct upstreams *us);
-struct upstream *upstream_at(const struct upstreams *us, size_t i);           /* by name */
+struct upstream *upstream_at(const struct upstreams *us, size_t i);          /* by name */
 struct upstream *upstream_find(const struct upstreams *us, struct str name); /* NULL = none */
 struct upstream *upstream_ref(struct upstream *u);
 void upstream_unref(struct upstream *u); /* takes NULL */
@@ -129,16 +129,19 @@ void upstreams_unwatch(struct upstreams *us, struct upstream_watch *w);
 struct str upstream_name(const struct upstream *u);
 enum upstream_kind upstream_kind(const struct upstream *u);
 enum upstream_state upstream_state(const struct upstream *u);
-const struct json *upstream_capabilities(const struct upstream *u); /* of the server; NULL: unknown */
-struct str upstream_instructions(const struct upstream *u);         /* {NULL,0}: none */
+const struct json *upstream_capabilities(
+    const struct upstream *u);                              /* of the server; NULL: unknown */
+struct str upstream_instructions(const struct upstream *u); /* {NULL,0}: none */
 bool upstream_known(const struct upstream *u); /* its lists have been read, now or in former days */
-/* An array of what tools/list... gave, all pages; never NULL; empty when unknown. */
+/* An array of what prompts/list... gave, all pages; never NULL; empty when unknown. LIST_TOOLS:
+ * the accepted definitions, by name. */
 const struct json *upstream_list(const struct upstream *u, enum upstream_list which);
 size_t upstream_tool_count(const struct upstream *u);
 const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i); /* by name */
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
-/* {name, state, kind, era, version, server, tools, changed, problem, pid, restarts, started_at,
- *  latency_ms {p50, p99}, in_flight, waiting, calls, failures}; no secrets. */
+/* {name, state, kind, era, version, server, tools, changed, problem, last_words, pid, started_at,
+ *  restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures, late}; what is not known
+ *  is left out. last_words: of its stderr, for people who run it; no secrets else. */
 void upstream_write(struct jw *w, const struct upstream *u);
 
 /* A person takes the changed definition of a tool, or of all ({NULL,0}), as it is now. E_NOT_FOUND.
@@ -146,7 +149,8 @@ void upstream_write(struct jw *w, const struct upstream *u);
 int upstream_accept(struct upstream *u, struct str tool, struct err *e);
 /* Try again now, also when quarantined: ends a child that runs, forgets the back-off. */
 void upstream_restart(struct upstream *u);
-/* Resources somebody listens to; the set of all, each once: more or less of them than before. */
+/* Somebody listens to a resource, or no longer: counted, and each is told to the server once. It
+ * keeps the server running. E_VALIDATION, E_LIMIT, E_STOPPING, E_NOMEM. */
 int upstream_subscribe(struct upstream *u, struct str uri, bool on, struct err *e);
 /* The level of messages wanted of it from now on, for those that belong to no exchange. */
 void upstream_log_level(struct upstream *u, int level);
@@ -158,20 +162,21 @@ void upstream_log_level(struct upstream *u, int level);
 struct exchange_end {
 	int code; /* 0: answered: one of result and error is set */
 	struct err err;
-	bool sent; /* it may have reached the upstream: what it does may be done */
+	bool sent;            /* it may have reached the upstream: what it does may be done */
 	struct json_doc *doc; /* borrowed; take a reference to keep it */
 	const struct json *result;
 	const struct json *error; /* JSON-RPC's, as it came; never -32020 or -32022 */
 };
 struct exchange_spec {
-	struct str method;                         /* copied */
-	void (*params)(struct jw *w, void *arg);   /* members of params but _meta; again for retries */
-	struct str name;                           /* for Mcp-Name; copied; {NULL,0}: none */
-	const struct json *schema, *arguments;     /* for Mcp-Param-*; borrowed; may be NULL */
-	struct behind *behind;                     /* borrowed until it is over; may be NULL */
-	struct str group;                          /* whose it is, the session: copied */
-	unsigned timeout_ms, max_ms;               /* 0: the upstream's own; UINT_MAX: none, the
-						      caller has a clock */
+	struct str method; /* copied */
+	void (*params)(struct jw *w,
+		       void *arg);             /* members of params but _meta; again for retries */
+	struct str name;                       /* for Mcp-Name; copied; {NULL,0}: none */
+	const struct json *schema, *arguments; /* for Mcp-Param-*; borrowed; may be NULL */
+	struct behind *behind;                 /* borrowed until it is over; may be NULL */
+	struct str group;                      /* whose it is, the session: copied */
+	unsigned timeout_ms, max_ms;           /* 0: the upstream's own; UINT_MAX: none, the
+						  caller has a clock */
 	void (*over)(struct exchange *x, const struct exchange_end *end, void *arg); /* once */
 	void *arg;
 };
@@ -179,7 +184,8 @@ struct exchange_spec {
 int exchange_start(struct upstream *u, const struct exchange_spec *spec, struct exchange **ret,
 		   struct err *e);
 /* The upstream is told; `over` comes soon, with E_CANCELLED unless the answer was here before. The
- * exchange is gone after `over` has returned. Idempotent. */
+ * exchange is gone after `over` has returned. Idempotent. An inquiry of it that is open is taken
+ * back in here (unask). */
 void exchange_cancel(struct exchange *x);
 
 #endif

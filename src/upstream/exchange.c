@@ -1,0 +1,551 @@
+/*
+ * exchange.c - one request: its clocks, its retries, its end.
+ *
+ *	waiting --place--> flying --answer--> over
+ *	   ^                 |  ^
+ *	   |  session lost,  |  |  answered: sent again (modern), or the server goes on (legacy)
+ *	   '--other version--'  '--- asking
+ *
+ * What may have had an effect is never sent twice: again is only what the upstream has refused to
+ * do (another version, another session, other headers), and what it has asked for more to do.
+ */
+
+#include "upstream/inside.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+struct exchange *
+exchange__of(struct node *n)
+{
+	return n ? CONTAINER_OF(n, struct exchange, node) : NULL;
+}
+
+static void
+move(struct exchange *x, struct list *to)
+{
+	if (x->node.list == to)
+		return;
+	list_remove(&x->node);
+	list_push(to, &x->node);
+}
+
+static bool
+is_ending(const struct exchange *x)
+{
+	return x->node.list == &x->u->ending;
+}
+
+/* ---- the end ---- */
+
+static void
+latency_note(struct exchange *x)
+{
+	struct upstream *u = x->u;
+	uint64_t us = clock_mono_us() - x->sent_us;
+
+	u->latency_us[u->latencies++ % LATENCIES] = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
+static void
+exchange_free(struct exchange *x)
+{
+	json_doc_unref(x->shelf);
+	json_doc_unref(x->state_doc);
+	free(x->texts);
+	free(x);
+}
+
+static void
+exchange_quieten(struct exchange *x)
+{
+	struct loop *l = x->u->set->loop;
+
+	timer_stop(l, &x->quiet);
+	timer_stop(l, &x->limit);
+	ask__forget(&x->ask);
+	plea__end(x);
+	plea__free(x->answers);
+	x->answers = NULL;
+}
+
+/* x->end is filled in. */
+static void
+exchange_over(void *arg)
+{
+	struct exchange *x = arg;
+	struct upstream *u = x->u;
+
+	exchange_quieten(x);
+	defer_cancel(&x->over);
+	move(x, &u->ending); /* cancel is a no-op now */
+	u->calls++;
+	u->failures += x->end.code < 0;
+	x->end.sent = x->sent;
+	x->spec.over(x, &x->end, x->spec.arg);
+	list_remove(&x->node);
+	exchange_free(x);
+	upstream__busy(u);
+	upstream__pump(u);
+	upstream_unref(u);
+}
+
+void
+exchange__fail(struct exchange *x, const struct err *e)
+{
+	if (is_ending(x))
+		return;
+	x->end.code = e->code;
+	x->end.err = *e;
+	exchange_over(x);
+}
+
+void
+exchange__fail_soon(struct exchange *x, int code, const char *text)
+{
+	if (is_ending(x))
+		return;
+	x->end.code = err_set(&x->end.err, code, "%s", text);
+	exchange_quieten(x);
+	move(x, &x->u->ending);
+	defer(x->u->set->loop, &x->over, exchange_over, x);
+}
+
+void
+exchange_cancel(struct exchange *x)
+{
+	if (is_ending(x))
+		return;
+	ask__cancel(&x->ask, "cancelled");
+	exchange__fail_soon(x, E_CANCELLED, err_row(E_CANCELLED)->sentence);
+}
+
+/* ---- clocks ---- */
+
+static void
+late(struct exchange *x, const char *text)
+{
+	struct upstream *u = upstream_ref(x->u);
+	bool deaf = x->ask.id != 0;
+	struct err e;
+
+	err_set(&e, E_TIMEOUT, "%s", text);
+	ask__cancel(&x->ask, "timeout");
+	exchange__fail(x, &e);
+	if (deaf)
+		upstream__timed_out(u);
+	upstream_unref(u);
+}
+
+static void
+quiet_too_long(void *arg)
+{
+	struct exchange *x = arg;
+
+	late(x, x->pleas.len > 0 ? "nobody answered what the server asked"
+		: x->sent        ? "the server has not answered in time"
+				 : "the server had no time for this in time");
+}
+
+static void
+limit_reached(void *arg)
+{
+	late(arg, "the server has not come to an end in time");
+}
+
+/* Out of memory there is no clock, and the other one, or the caller's, must do. */
+static void
+clock_set(struct exchange *x, struct timer *t, uint64_t ms, void (*fire)(void *))
+{
+	if (ms < UINT_MAX)
+		(void)timer_start(x->u->set->loop, t, ms, fire, x);
+}
+
+static void
+clocks_begin(struct exchange *x)
+{
+	const struct upstream_spec *s = &x->u->spec;
+	uint64_t quiet = x->spec.timeout_ms;
+
+	/* A start has its own clock; what waits for it must not give up before. */
+	if (x->u->phase != PHASE_READY && quiet < UINT_MAX)
+		quiet += s->start_ms;
+	clock_set(x, &x->quiet, quiet, quiet_too_long);
+	clock_set(x, &x->limit, x->spec.max_ms, limit_reached);
+}
+
+void
+exchange__asking(struct exchange *x)
+{
+	struct loop *l = x->u->set->loop;
+	uint64_t now = loop_now_ms(l);
+
+	if (x->node.list != &x->u->flying)
+		return;
+	move(x, &x->u->asking);
+	x->limit_left_ms = UINT_MAX;
+	if (timer_running(&x->limit))
+		x->limit_left_ms = x->limit.due_ms > now ? x->limit.due_ms - now : 1;
+	timer_stop(l, &x->limit);
+	clock_set(x, &x->quiet, LIMIT_UPSTREAM_ASKING_MS, quiet_too_long);
+	upstream__pump(x->u); /* its place is free */
+}
+
+void
+exchange__answered(struct exchange *x)
+{
+	if (x->node.list != &x->u->asking || x->pleas.len > 0)
+		return;
+	move(x, &x->u->flying);
+	timer_stop(x->u->set->loop, &x->quiet);
+	clock_set(x, &x->quiet, x->spec.timeout_ms, quiet_too_long);
+	clock_set(x, &x->limit, x->limit_left_ms, limit_reached);
+}
+
+/* ---- what comes while it flies ---- */
+
+/* The token is between the upstream and us. */
+static struct json_doc *
+progress_strip(const struct json *params)
+{
+	struct buf text = BUF_INIT(LIMIT_JSON_BYTES);
+	struct jw w = jw(&text);
+	struct json_doc *doc = NULL;
+	struct err e;
+
+	jw_object(&w);
+	for (struct json_iter it = json_iter(params); json_next(&it);)
+		if (!str_is(it.key, META_PROGRESS))
+			jw_key_str(&w, it.key), jw_value(&w, it.value);
+	jw_end(&w);
+	if (buf_failed(&text) || json_parse(buf_str(&text), &json_door, &doc, &e) < 0)
+		doc = NULL;
+	buf_done(&text);
+	return doc;
+}
+
+void
+exchange__progress(struct exchange *x, const struct json *params)
+{
+	struct loop *l = x->u->set->loop;
+
+	if (is_ending(x))
+		return;
+	if (timer_running(&x->quiet) && x->pleas.len == 0)
+		clock_set(x, &x->quiet, x->spec.timeout_ms, quiet_too_long);
+	if (!x->spec.behind || !faucet__takes(&x->progress, l, LIMIT_UPSTREAM_MESSAGES))
+		return;
+	struct json_doc *doc = progress_strip(params);
+	if (doc)
+		behind_progress(x->spec.behind, json_root(doc));
+	json_doc_unref(doc);
+}
+
+void
+exchange__message(struct exchange *x, const struct json *params)
+{
+	behind_message(x->spec.behind, params);
+}
+
+/* ---- the answer ---- */
+
+/* Back to those that wait: the upstream has refused it without doing anything. */
+static void
+again_later(struct exchange *x)
+{
+	x->sent = false;
+	move(x, &x->u->waiting);
+	upstream__pump(x->u);
+}
+
+static bool
+again_with_new_session(struct exchange *x, const struct reply *r)
+{
+	struct upstream *u = x->u;
+
+	if (r->status != 404 || u->era != ERA_LEGACY || u->spec.kind != UPSTREAM_HTTP ||
+	    x->resessioned)
+		return false;
+	x->resessioned = true;
+	upstream__reladder(u);
+	again_later(x);
+	return true;
+}
+
+static bool
+again_with_new_headers(struct exchange *x)
+{
+	if (x->relisted || x->u->era != ERA_MODERN)
+		return false;
+	x->relisted = x->relisting = true;
+	x->sent = false;
+	move(x, &x->u->asking);
+	listing__changed(&x->u->listings[LIST_TOOLS]);
+	return true;
+}
+
+static bool
+again_with_other_version(struct exchange *x)
+{
+	if (x->reladdered || x->u->era != ERA_MODERN)
+		return false;
+	x->reladdered = true;
+	upstream__reladder(x->u);
+	again_later(x);
+	return true;
+}
+
+/* The definition may be another now: its headers are those of the one that counts. */
+static void
+schema_renew(struct exchange *x)
+{
+	const struct upstream_tool *t = known__tool(&x->u->known, x->spec.name);
+
+	if (!x->spec.schema || !t || !x->u->known.shelf.doc)
+		return;
+	json_doc_unref(x->shelf);
+	x->shelf = json_doc_ref(x->u->known.shelf.doc);
+	x->spec.schema = json_get(t->definition, S("inputSchema"));
+}
+
+void
+exchange__relisted(struct upstream *u)
+{
+	LIST_EACH (&u->asking, n) {
+		struct exchange *x = exchange__of(n);
+		if (!x->relisting)
+			continue;
+		x->relisting = false;
+		schema_renew(x);
+		move(x, &u->flying);
+		exchange__send(x);
+	}
+}
+
+/* These describe the hop between the upstream and us: nobody else can do anything about them. */
+static void
+hop_error(struct exchange *x, int64_t code, const struct json *error)
+{
+	struct str message = str_utf8_upto(rpc_error_message(error), 300);
+	struct err e;
+
+	err_set(&e, E_EXECUTION,
+		code == RPC_HEADER
+		    ? "the server finds headers and body at odds: %.*s"
+		    : "the server speaks no version of the protocol that we do: %.*s",
+		STR_ARG(message));
+	exchange__fail(x, &e);
+}
+
+static void
+answer_error(struct exchange *x, const struct reply *r)
+{
+	int64_t code = rpc_error_code(r->error);
+
+	if (code == RPC_HEADER && again_with_new_headers(x))
+		return;
+	if (code == RPC_VERSION && again_with_other_version(x))
+		return;
+	if (code == RPC_HEADER || code == RPC_VERSION) {
+		hop_error(x, code, r->error);
+		return;
+	}
+	x->end.doc = r->doc;
+	x->end.error = r->error;
+	latency_note(x);
+	exchange_over(x);
+}
+
+static void
+answer_result(struct exchange *x, const struct reply *r)
+{
+	const struct json *type = json_get(r->result, S("resultType"));
+	struct err e;
+	int rc;
+
+	if (x->u->era == ERA_LEGACY || !type || str_is(json_str(type), "complete")) {
+		x->end.doc = r->doc;
+		x->end.result = r->result;
+		latency_note(x);
+		exchange_over(x);
+		return;
+	}
+	if (str_is(json_str(type), "input_required"))
+		rc = plea__modern(x, r->doc, r->result, &e);
+	else
+		rc = err_set(&e, E_EXECUTION, "the server answered with a result of unknown type");
+	if (rc < 0)
+		exchange__fail(x, &e);
+}
+
+/* What a server refuses to us it does not refuse to the client: 401 is not about its token. */
+static int
+code_of(const struct reply *r)
+{
+	static const int kept[] = {E_TIMEOUT,   E_TOO_LARGE, E_LIMIT,    E_UNAVAILABLE,
+				   E_EXECUTION, E_CANCELLED, E_STOPPING, E_NOMEM};
+
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if (r->code == kept[i])
+			return r->code;
+	return r->status == 401 || r->status == 403 ? E_UNAVAILABLE : E_EXECUTION;
+}
+
+static void
+answer_failed(struct exchange *x, const struct reply *r)
+{
+	struct upstream *u = upstream_ref(x->u);
+	bool unsent = r->status == 0 && r->code == E_UNAVAILABLE;
+	struct err why = *r->err;
+
+	why.code = code_of(r);
+	x->sent &= !unsent;
+	exchange__fail(x, &why);
+	/* Nobody is at home: the next one begins with a new start, or with its back-off. */
+	if (unsent && u->phase == PHASE_READY && u->flying.len + u->asking.len == 0)
+		upstream__close(u, &why);
+	upstream_unref(u);
+}
+
+static void
+answer(struct ask *a, const struct reply *r)
+{
+	struct exchange *x = CONTAINER_OF(a, struct exchange, ask);
+
+	if (again_with_new_session(x, r))
+		return;
+	if (r->code < 0)
+		answer_failed(x, r);
+	else if (r->error)
+		answer_error(x, r);
+	else
+		answer_result(x, r);
+}
+
+/* ---- sending ---- */
+
+static void
+params_write(struct jw *w, void *arg)
+{
+	struct exchange *x = arg;
+
+	if (x->spec.params)
+		x->spec.params(w, x->spec.arg);
+	if (x->answers)
+		jw_key(w, "inputResponses"), plea__write_responses(w, x->answers);
+	if (x->state)
+		jw_key(w, "requestState"), jw_value(w, x->state);
+}
+
+/* Answers and state belong to this one request: they never leak into another. */
+static void
+answers_forget(struct exchange *x)
+{
+	plea__free(x->answers);
+	x->answers = NULL;
+	json_doc_unref(x->state_doc);
+	x->state_doc = NULL;
+	x->state = NULL;
+}
+
+void
+exchange__send(struct exchange *x)
+{
+	struct upstream *u = x->u;
+	struct ask_spec s = {
+	    .method = x->spec.method,
+	    .params = params_write,
+	    .arg = x,
+	    .name = x->spec.name,
+	    .schema = x->spec.schema,
+	    .arguments = x->spec.arguments,
+	    .behind = x->spec.behind,
+	    .tracked = x->spec.behind != NULL,
+	    .era = u->era,
+	};
+	struct err e;
+
+	upstream__tell_level(u, x->spec.behind);
+	x->ask.x = x;
+	x->ask.answer = answer;
+	int rc = ask__send(u, &x->ask, &s, &e);
+	answers_forget(x);
+	if (rc < 0) {
+		exchange__fail_soon(x, rc, e.text);
+		return;
+	}
+	move(x, &u->flying);
+	x->sent = true;
+	x->sent_us = clock_mono_us();
+	clock_set(x, &x->quiet, x->spec.timeout_ms, quiet_too_long);
+}
+
+/* ---- the start ---- */
+
+/* Method, name and group behind each other. */
+static int
+texts_copy(struct exchange *x)
+{
+	struct str *texts[] = {&x->spec.method, &x->spec.name, &x->spec.group};
+	size_t len = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		len += texts[i]->len;
+	char *at = x->texts = malloc(len);
+	if (!at)
+		return E_NOMEM;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (!texts[i]->ptr)
+			continue;
+		memcpy(at, texts[i]->ptr, texts[i]->len);
+		texts[i]->ptr = at;
+		at += texts[i]->len;
+	}
+	return 0;
+}
+
+static struct exchange *
+exchange_new(struct upstream *u, const struct exchange_spec *spec)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+
+	if (!x)
+		return NULL;
+	x->spec = *spec;
+	if (texts_copy(x) < 0) {
+		free(x);
+		return NULL;
+	}
+	if (!x->spec.timeout_ms)
+		x->spec.timeout_ms = u->spec.timeout_ms;
+	if (!x->spec.max_ms)
+		x->spec.max_ms = u->spec.max_ms;
+	x->u = upstream_ref(u);
+	x->shelf = u->known.shelf.doc ? json_doc_ref(u->known.shelf.doc) : NULL;
+	list_init(&x->pleas);
+	return x;
+}
+
+int
+exchange_start(struct upstream *u, const struct exchange_spec *spec, struct exchange **ret,
+	       struct err *e)
+{
+	int rc = upstream__takes(u, e);
+	struct exchange *x = rc == 0 ? exchange_new(u, spec) : NULL;
+
+	if (rc < 0)
+		return rc;
+	if (!x)
+		return err_plain(e, E_NOMEM);
+	list_push(&u->waiting, &x->node);
+	clocks_begin(x);
+	*ret = x;
+	if (u->phase == PHASE_READY && u->waiting.len == 1 && upstream__has_place(u))
+		exchange__send(x);
+	else
+		upstream__pump(u);
+	return 0;
+}

@@ -1,0 +1,106 @@
+/*
+ * link_http.h - MCP over Streamable HTTP: one link and its streams; for link_http*.c alone.
+ *
+ * A message is a POST. The answer to a request is a body, or a stream of events with the answer as
+ * its last: a struct stream, from the request to its end. The legacy era has more of it: a session,
+ * a stream that belongs to no request (the ear), and streams that are taken up again by a GET where
+ * they broke off.
+ *
+ *	POST -> head -> body ------------------> message | failed
+ *	           '--> events -> message ... -> end
+ *	                  ^                       | legacy, no answer yet, an event's id is known
+ *	                  '- GET, Last-Event-ID <-'
+ *
+ *   link_http.c         the link: send, drop, listen, close
+ *   link_http_send.c    what a request says in its headers
+ *   link_http_read.c    what comes back: sessions, events, messages
+ *   link_http_stream.c  a stream's life: broken, taken up again, over
+ */
+
+#ifndef UPSTREAM_LINK_HTTP_H
+#define UPSTREAM_LINK_HTTP_H
+
+#include "base/limits.h"
+#include "net/fetch.h"
+#include "net/sse.h"
+#include "upstream/inside.h"
+
+struct web {
+	struct link link; /* first */
+	struct link_events ev;
+	struct loop *loop;
+	struct fetcher *fetcher;
+	char *url;
+	char **headers; /* the configured ones, NULL-terminated; never shown */
+	size_t header_count;
+	bool named; /* one of them is User-Agent */
+	struct list streams;
+	size_t requests; /* of these, with an id */
+	struct stream *ear;
+	size_t held;              /* bytes of messages that are not here whole */
+	struct buf session;       /* its id; empty: none */
+	unsigned sessions;        /* how many there were */
+	bool session_lost;        /* the server no longer knows it */
+	enum mcp_revision spoken; /* last used, for the farewell */
+	bool closing;
+	struct deferred gone;
+};
+
+enum stream_kind { STREAM_REQUEST, STREAM_NOTE, STREAM_EAR, STREAM_FAREWELL };
+enum stream_content { CONTENT_NONE, CONTENT_JSON, CONTENT_EVENTS, CONTENT_OTHER };
+
+struct stream {
+	struct web *web;
+	struct node node;
+	enum stream_kind kind;
+	uint64_t id; /* of its request; 0: it has none, or has its answer */
+	enum mcp_era era;
+	enum mcp_revision revision;
+	unsigned session;    /* which of the link's it belongs to */
+	bool with_session;   /* it named one */
+	bool initializes;    /* its answer brings the session's id */
+	struct fetch *fetch; /* NULL: it waits to be taken up again, or is ending */
+
+	int status; /* of the answer being read, 0: none yet */
+	enum stream_content content;
+	struct buf body; /* JSON, or what came instead of an answer */
+	struct sse_reader events;
+	size_t held;        /* its share of the link's */
+	struct buf last_id; /* of the last whole event */
+	unsigned retries;   /* since then */
+	uint64_t opened_ms;
+	struct timer clock; /* the one it needs: until it is taken up again, until it must end */
+
+	int fault; /* why we ended it */
+	const char *fault_text;
+	bool answered;
+	bool ending;  /* its end is being told: not to be freed by others */
+	bool dropped; /* nobody is to hear of it any more */
+};
+
+/* Its life */
+struct stream *stream__new(struct web *w, enum stream_kind kind, uint64_t id); /* NULL: no memory */
+void stream__free(struct stream *s);
+/* Nothing more is heard of it; it may be gone when this returns. */
+void stream__drop(struct stream *s);
+/* We have had enough of it: its end comes, with this. */
+void stream__break(struct stream *s, int code, const char *text);
+/* The answer is here. */
+void stream__answered(struct stream *s);
+void stream__over(struct fetch *f, int status, const struct err *e, void *arg);
+
+/* Sending: on failure there is no fetch. */
+int stream__post(struct stream *s, const struct link_message *m, struct err *e);
+int stream__get(struct stream *s, struct err *e);
+int stream__delete(struct stream *s, struct err *e);
+
+/* Reading */
+void stream__head(struct fetch *f, int status, void *arg);
+void stream__piece(struct fetch *f, struct str bytes, void *arg);
+void stream__take(struct stream *s, struct str text); /* one message, or an array of them */
+void stream__count(struct stream *s);                 /* after its buffers changed */
+
+/* For the last stream of a link that is being closed. */
+void web__over(void *arg);
+
+#endif

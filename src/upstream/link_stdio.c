@@ -1,0 +1,335 @@
+/*
+ * link_stdio.c - messages as lines on the streams of a child.
+ *
+ *   send --> out --once per turn--> child_write --> its stdin
+ *   its stdout --> lines --> json_parse --> message
+ *   its stderr --> the log, some lines a second
+ *
+ * The end: its stdin is closed, then SIGTERM, then SIGKILL (child.h), and nothing of it is left.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "loop/child.h"
+#include "upstream/inside.h"
+
+#define OUT_BYTES (LIMIT_LINE_BYTES * 2)
+#define OUT_KEPT (256 * KIB)       /* of memory, when all is written */
+#define LINE_KEPT (1 * MIB)        /* of memory, after a long line */
+#define OUT_AGAIN_MS 20            /* when the child does not read */
+#define WORDS_BYTES ((size_t)1024) /* of a line of stderr */
+
+/* Lines out of pieces. */
+struct lines {
+	struct buf part; /* of the line that has begun */
+	bool skipping;   /* it is too long: up to its end nothing is kept */
+};
+
+struct pipe_link {
+	struct link base;
+	struct loop *loop;
+	struct link_events ev;
+	char *name;
+	struct child *child;
+	struct lines in, words;
+	struct buf out;
+	struct deferred flush;
+	struct timer again; /* flush, or the next step of the kill ladder */
+	size_t skipped;     /* bytes that were no message, since the last one */
+	struct faucet garbage, spoken;
+	bool closing;
+	char last_words[200];
+	struct err why; /* we gave it up */
+};
+
+/* ---- to the child ---- */
+
+static void
+out_flush(void *arg)
+{
+	struct pipe_link *l = arg;
+
+	if (l->out.len == 0)
+		return;
+	int rc = child_write(l->child, buf_str(&l->out));
+	if ((rc == E_LIMIT || rc == E_NOMEM) && !l->closing) {
+		(void)timer_start(l->loop, &l->again, OUT_AGAIN_MS, out_flush, l);
+		return;
+	}
+	buf_reset(&l->out); /* or its stdin is closed: whoever waits has a clock */
+	if (l->out.cap > OUT_KEPT)
+		buf_done(&l->out);
+}
+
+static int
+pipe_send(struct link *base, const struct link_message *m, struct err *e)
+{
+	struct pipe_link *l = CONTAINER_OF(base, struct pipe_link, base);
+
+	if (l->closing)
+		return err_set(e, E_UNAVAILABLE, "the server is being ended");
+	if (m->text.len >= OUT_BYTES - l->out.len)
+		return err_set(e, E_LIMIT, "too much waits for the server to read it");
+	buf_add(&l->out, m->text);
+	buf_addc(&l->out, '\n');
+	if (buf_failed(&l->out)) {
+		l->out.failed = false;
+		return err_plain(e, E_NOMEM);
+	}
+	if (!timer_running(&l->again))
+		defer(l->loop, &l->flush, out_flush, l);
+	return 0;
+}
+
+/* ---- from the child ---- */
+
+/* Gives each whole line to `take`; one that is too long counts as skipped. */
+static size_t
+lines_add(struct lines *ls, struct str bytes, size_t max, void (*take)(void *, struct str),
+	  void *arg)
+{
+	size_t skipped = 0;
+
+	while (bytes.len > 0) {
+		ptrdiff_t end = str_index(bytes, '\n');
+		struct str piece = str_upto(bytes, end < 0 ? bytes.len : (size_t)end);
+		bool fits = piece.len <= max - ls->part.len;
+
+		bytes = str_from(bytes, piece.len + (end >= 0));
+		if (!fits || ls->skipping) {
+			ls->skipping = true;
+			skipped += piece.len + ls->part.len;
+			buf_reset(&ls->part);
+		} else if (end < 0 || ls->part.len > 0) {
+			buf_add(&ls->part, piece);
+		}
+		if (end < 0)
+			break;
+		if (!ls->skipping && !buf_failed(&ls->part))
+			take(arg, ls->part.len > 0 ? buf_str(&ls->part) : piece);
+		ls->skipping = false;
+		buf_reset(&ls->part);
+		if (ls->part.cap > LINE_KEPT)
+			buf_done(&ls->part);
+	}
+	return skipped;
+}
+
+/* What is no message. Some of it is told; too much of it ends the child. */
+static void
+skip(struct pipe_link *l, size_t bytes, const char *what)
+{
+	l->skipped += bytes;
+	if (faucet__takes(&l->garbage, l->loop, 5))
+		log_line(LOG_WARN, "a server wrote something that is no message", "server", l->name,
+			 "what", what, NULL);
+	if (l->skipped <= LIMIT_UPSTREAM_SKIPPED || l->closing)
+		return;
+	err_set(&l->why, E_EXECUTION, "the server writes what is no message, and does not end");
+	l->closing = true;
+	child_kill(l->child);
+}
+
+static void
+line_take(void *arg, struct str line)
+{
+	struct pipe_link *l = arg;
+	struct json_doc *doc;
+	struct err e;
+
+	if (l->closing || str_trim(line).len == 0)
+		return;
+	if (json_parse(line, &json_door, &doc, &e) < 0) {
+		skip(l, line.len, e.text);
+		return;
+	}
+	l->skipped = 0;
+	l->ev.message(l->ev.arg, doc, 0);
+	json_doc_unref(doc);
+}
+
+static void
+words_take(void *arg, struct str line)
+{
+	struct pipe_link *l = arg;
+	char text[WORDS_BYTES + 1];
+
+	line = str_trim(str_utf8_upto(line, WORDS_BYTES));
+	if (line.len == 0)
+		return;
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(line));
+	snprintf(l->last_words, sizeof(l->last_words), "%.*s",
+		 STR_ARG(str_utf8_upto(line, sizeof(l->last_words) - 1)));
+	for (char *c = l->last_words; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	if (faucet__takes(&l->spoken, l->loop, LIMIT_UPSTREAM_STDERR_LINES))
+		log_line(LOG_INFO, text, "server", l->name, NULL);
+}
+
+static void
+child_said(struct child *c, enum child_stream stream, struct str bytes, void *arg)
+{
+	struct pipe_link *l = arg;
+	size_t skipped = 0;
+
+	(void)c;
+	if (stream == CHILD_STDERR)
+		lines_add(&l->words, bytes, WORDS_BYTES * 4, words_take, l);
+	else
+		skipped = lines_add(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
+	if (skipped > 0)
+		skip(l, skipped, "a line that is too long");
+}
+
+/* ---- the end ---- */
+
+static void
+link_free(struct pipe_link *l)
+{
+	timer_stop(l->loop, &l->again);
+	defer_cancel(&l->flush);
+	buf_done(&l->in.part);
+	buf_done(&l->words.part);
+	buf_done(&l->out);
+	free(l->name);
+	free(l);
+}
+
+static void
+describe(const struct child_exit *how, struct err *e)
+{
+	if (!how->ran)
+		err_set(e, E_UNAVAILABLE, "it could not be started: %s", how->reason);
+	else if (how->signal)
+		err_set(e, E_UNAVAILABLE, "it was ended by signal %d", how->signal);
+	else
+		err_set(e, E_UNAVAILABLE, "it ended with status %d", how->status);
+}
+
+static void
+child_gone(struct child *c, const struct child_exit *how, void *arg)
+{
+	struct pipe_link *l = arg;
+	struct err e;
+
+	(void)c;
+	l->closing = true;
+	describe(how, &e);
+	if (l->why.code)
+		e = l->why;
+	if (l->last_words[0])
+		err_inside(&e, "%s", l->last_words);
+	l->ev.closed(l->ev.arg, &e);
+	link_free(l);
+}
+
+static void
+end_now(void *arg)
+{
+	struct pipe_link *l = arg;
+
+	child_end(l->child);
+}
+
+static void
+pipe_close(struct link *base)
+{
+	struct pipe_link *l = CONTAINER_OF(base, struct pipe_link, base);
+
+	if (l->closing)
+		return;
+	l->closing = true;
+	out_flush(l); /* what was said before is still said */
+	child_close_stdin(l->child);
+	if (timer_start(l->loop, &l->again, LIMIT_UPSTREAM_EOF_MS, end_now, l) < 0)
+		child_end(l->child);
+}
+
+static void
+pipe_drop(struct link *base, uint64_t id)
+{
+	(void)base;
+	(void)id;
+}
+
+static void
+pipe_listen(struct link *base, enum mcp_revision revision)
+{
+	(void)base;
+	(void)revision;
+}
+
+static int
+pipe_pid(const struct link *base)
+{
+	return child_pid(((const struct pipe_link *)base)->child);
+}
+
+/* ---- the start ---- */
+
+static const struct link_ops pipe_ops = {pipe_send, pipe_drop, pipe_listen, pipe_close, pipe_pid};
+
+static struct pipe_link *
+link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_events *ev)
+{
+	struct pipe_link *l = calloc(1, sizeof(*l));
+
+	if (!l || !(l->name = str_dup(spec->name))) {
+		free(l);
+		return NULL;
+	}
+	l->base.ops = &pipe_ops;
+	l->loop = loop;
+	l->ev = *ev;
+	l->in.part = BUF_INIT(LIMIT_LINE_BYTES);
+	l->words.part = BUF_INIT(WORDS_BYTES * 4);
+	l->out = BUF_INIT(OUT_BYTES);
+	return l;
+}
+
+static int
+start(struct pipe_link *l, const struct upstream_spec *spec, struct err *e)
+{
+	static const char *const nothing[] = {NULL};
+	struct child_spec child = {
+	    .argv = spec->argv,
+	    .env = spec->env ? spec->env : nothing,
+	    .cwd_fd = open(spec->cwd, O_PATH | O_DIRECTORY | O_CLOEXEC),
+	    .with_stdin = true,
+	    .grace_ms = LIMIT_KILL_GRACE_MS,
+	    .output = child_said,
+	    .over = child_gone,
+	    .arg = l,
+	};
+
+	if (child.cwd_fd < 0)
+		return err_set(e, E_UNAVAILABLE, "its directory %.200s cannot be used: %s",
+			       spec->cwd, strerror(errno));
+	int rc = child_start(l->loop, &child, &l->child, e);
+	close(child.cwd_fd);
+	return rc;
+}
+
+int
+link_stdio(struct loop *loop, const struct upstream_spec *spec, const struct link_events *ev,
+	   struct link **ret, struct err *e)
+{
+	if (!spec->argv || !spec->argv[0])
+		return err_set(e, E_UNAVAILABLE, "it has no command that could be started");
+	struct pipe_link *l = link_new(loop, spec, ev);
+	if (!l)
+		return err_plain(e, E_NOMEM);
+	int rc = start(l, spec, e);
+	if (rc < 0) {
+		link_free(l);
+		return rc;
+	}
+	*ret = &l->base;
+	return 0;
+}

@@ -1,0 +1,313 @@
+/*
+ * list.c - reading one list of an upstream, page by page, and again when it has changed.
+ *
+ * One reading at a time, and not more often than once a second: however often an upstream says
+ * that a list has changed, it costs us one more reading.
+ */
+
+#include "upstream/inside.h"
+
+#include "mcp/header.h"
+
+static const struct {
+	const char *method, *key, *capability, *name; /* name: what an item must have */
+} kinds[LIST__COUNT] = {
+    [LIST_TOOLS] = {"tools/list", "tools", "tools", "name"},
+    [LIST_PROMPTS] = {"prompts/list", "prompts", "prompts", "name"},
+    [LIST_RESOURCES] = {"resources/list", "resources", "resources", "uri"},
+    [LIST_TEMPLATES] = {"resources/templates/list", "resourceTemplates", "resources",
+			"uriTemplate"},
+};
+
+static bool page_ask(struct listing *ls);
+
+static void
+listing_reset(struct listing *ls)
+{
+	buf_done(&ls->items);
+	buf_done(&ls->cursor);
+	buf_done(&ls->mark);
+	ls->count = 0;
+	ls->pages = ls->marked_at = 0;
+}
+
+/* ---- items ---- */
+
+/* Modern, over HTTP: a tool whose arguments cannot be told in headers must not be used. */
+static bool
+tool_headers_fit(const struct listing *ls, const struct json *tool, struct err *e)
+{
+	const struct json *schema = json_get(tool, S("inputSchema"));
+	struct header_param params[LIMIT_MCP_PARAMS];
+	size_t count;
+
+	if (ls->u->era == ERA_LEGACY || ls->u->spec.kind == UPSTREAM_STDIO ||
+	    !header_has_params(schema))
+		return true;
+	return header_params(schema, NULL, params, ARRAY_LEN(params), &count, e) == 0;
+}
+
+static bool
+item_fits(const struct listing *ls, const struct json *item, struct err *e)
+{
+	struct str name = json_str(json_get(item, str_of(kinds[ls->which].name)));
+
+	if (!name.ptr || name.len == 0 || name.len > LIMIT_HTTP_FIELD) {
+		err_set(e, E_VALIDATION, "%s: must be a text", kinds[ls->which].name);
+		return false;
+	}
+	if (ls->which != LIST_TOOLS)
+		return true;
+	if (name.len > LIMIT_NAME_BYTES ||
+	    !json_is(json_get(item, S("inputSchema")), JSON_OBJECT)) {
+		err_set(e, E_VALIDATION,
+			"inputSchema: must be an object, and the name not too long");
+		return false;
+	}
+	return tool_headers_fit(ls, item, e);
+}
+
+/* False: there is no room for it. */
+static bool
+item_add(struct listing *ls, const struct json *item)
+{
+	size_t before = ls->items.len;
+	struct jw w = jw(&ls->items);
+
+	if (ls->count >= LIMIT_UPSTREAM_ITEMS)
+		return false;
+	buf_addc(&ls->items, ls->count ? ',' : '[');
+	jw_value(&w, item);
+	if (buf_failed(&ls->items)) {
+		ls->items.failed = false;
+		ls->items.len = before;
+		return false;
+	}
+	ls->count++;
+	return true;
+}
+
+static bool
+items_add(struct listing *ls, const struct json *items)
+{
+	struct err e = ERR_NONE;
+
+	for (struct json_iter it = json_iter(items); json_next(&it);) {
+		if (!item_fits(ls, it.value, &e))
+			upstream__complain(ls->u, "a server lists something that cannot be used",
+					   e.text);
+		else if (!item_add(ls, it.value))
+			return false;
+	}
+	return true;
+}
+
+/* ---- the end of a reading ---- */
+
+static void
+pause_over(void *arg)
+{
+	listing__start(arg);
+}
+
+static void
+listing_over(struct listing *ls)
+{
+	struct upstream *u = ls->u;
+
+	listing_reset(ls);
+	ls->read = true;
+	ls->read_at = loop_now_ms(u->set->loop);
+	if (ls->again)
+		(void)timer_start(u->set->loop, &ls->pause, LIMIT_UPSTREAM_RELIST_MS, pause_over,
+				  ls);
+	ls->again = false;
+	upstream__listed(u, ls->which);
+}
+
+static void
+listing_take(struct listing *ls)
+{
+	static const unsigned news[LIST__COUNT] = {NEWS_TOOLS, NEWS_PROMPTS, NEWS_RESOURCES,
+						   NEWS_RESOURCES};
+	struct upstream *u = ls->u;
+	struct err e;
+	bool new = false;
+
+	buf_addz(&ls->items, ls->count ? "]" : "[]");
+	int rc = buf_failed(&ls->items)
+		     ? err_plain(&e, E_NOMEM)
+		     : known__take(&u->known, ls->which, buf_str(&ls->items), &new, &e);
+	if (rc < 0)
+		upstream__complain(u, "a list of a server cannot be taken", e.text);
+	else if (ls->which == LIST_TOOLS && u->known.count < ls->count)
+		upstream__complain(u, "not all tools of a server are taken",
+				   "a name is there twice, or it has had too many");
+	if (rc == 0 && new) {
+		upstream__news(u, news[ls->which]);
+		upstreams__save(u);
+	}
+	listing_over(ls);
+}
+
+static void
+listing_failed(struct listing *ls, const struct reply *r)
+{
+	struct upstream *u = ls->u;
+	int64_t code = r->error ? rpc_error_code(r->error) : 0;
+
+	if (r->status == 404 && u->era == ERA_LEGACY && u->spec.kind == UPSTREAM_HTTP &&
+	    u->phase == PHASE_READY) {
+		listing_reset(ls);
+		upstream__reladder(u); /* the session is lost: a new one is listed anew */
+		return;
+	}
+	if (code == RPC_NO_METHOD && ls->pages == 0) {
+		listing_reset(ls); /* it has none of these */
+		listing_take(ls);
+		return;
+	}
+	if (r->error)
+		upstream__complain(u, "a server does not list what it has", kinds[ls->which].key);
+	else
+		upstream__complain(u, "a server does not list what it has", r->err->text);
+	listing_over(ls);
+}
+
+/* ---- pages ---- */
+
+/* Brent's way to notice a circle: the cursor is held against one that is moved on seldom. */
+static bool
+cursor_circles(struct listing *ls, struct str cursor)
+{
+	bool same = ls->marked_at && str_eq(cursor, buf_str(&ls->mark));
+
+	if (ls->pages >= 2 * ls->marked_at) {
+		ls->marked_at = ls->pages;
+		buf_reset(&ls->mark);
+		buf_add(&ls->mark, cursor);
+	}
+	return same;
+}
+
+static void
+page_take(struct ask *a, const struct reply *r)
+{
+	struct listing *ls = CONTAINER_OF(a, struct listing, ask);
+	const struct json *items = json_get(r->result, str_of(kinds[ls->which].key));
+	struct str cursor = json_str(json_get(r->result, S("nextCursor")));
+
+	if (!r->result || !json_is(items, JSON_ARRAY)) {
+		struct err e;
+		err_set(&e, E_EXECUTION, "the answer to %s is not valid", kinds[ls->which].method);
+		listing_failed(ls, r->result ? &(struct reply){.code = E_EXECUTION, .err = &e} : r);
+		return;
+	}
+	ls->pages++;
+	bool room = items_add(ls, items);
+	if (!cursor.ptr) {
+		listing_take(ls);
+		return;
+	}
+	if (!room || ls->pages >= LIMIT_UPSTREAM_PAGES || cursor.len > LIMIT_UPSTREAM_CURSOR ||
+	    cursor_circles(ls, cursor)) {
+		upstream__complain(ls->u, "a list of a server does not end: the rest is left out",
+				   kinds[ls->which].key);
+		listing_take(ls);
+		return;
+	}
+	buf_reset(&ls->cursor);
+	buf_add(&ls->cursor, cursor);
+	if (!page_ask(ls))
+		listing_over(ls);
+}
+
+static void
+page_write(struct jw *w, void *arg)
+{
+	struct listing *ls = arg;
+
+	if (ls->pages > 0)
+		jw_member(w, "cursor", buf_str(&ls->cursor));
+}
+
+static bool
+page_ask(struct listing *ls)
+{
+	struct upstream *u = ls->u;
+	struct ask_spec s = {
+	    .method = str_of(kinds[ls->which].method),
+	    .params = page_write,
+	    .arg = ls,
+	    .era = u->era,
+	    .timeout_ms = u->spec.timeout_ms,
+	};
+	struct err e;
+
+	ls->ask.answer = page_take;
+	if (ask__send(u, &ls->ask, &s, &e) == 0)
+		return true;
+	upstream__complain(u, "a list of a server cannot be asked for", e.text);
+	return false;
+}
+
+/* ---- from outside ---- */
+
+static void
+nothing_to_list(void *arg)
+{
+	listing_take(arg);
+}
+
+static void
+not_asked(void *arg)
+{
+	listing_over(arg);
+}
+
+void
+listing__start(struct listing *ls)
+{
+	struct upstream *u = ls->u;
+
+	if (!u->link || u->phase == PHASE_CLOSING)
+		return;
+	timer_stop(u->set->loop, &ls->pause);
+	if (ls->ask.id) {
+		ls->again = true;
+		return;
+	}
+	listing_reset(ls);
+	ls->items = BUF_INIT(LIMIT_UPSTREAM_LIST_BYTES);
+	ls->cursor = ls->mark = BUF_INIT(LIMIT_UPSTREAM_CURSOR);
+	/* Never inside the caller: those who wait for the list would be called. */
+	if (!upstream__has(u, kinds[ls->which].capability, NULL))
+		(void)timer_start(u->set->loop, &ls->pause, 0, nothing_to_list, ls);
+	else if (!page_ask(ls))
+		(void)timer_start(u->set->loop, &ls->pause, 0, not_asked, ls);
+}
+
+void
+listing__changed(struct listing *ls)
+{
+	struct loop *l = ls->u->set->loop;
+	uint64_t next = ls->read_at + LIMIT_UPSTREAM_RELIST_MS, now = loop_now_ms(l);
+
+	if (ls->ask.id)
+		ls->again = true;
+	else if (!ls->read || timer_running(&ls->pause))
+		return; /* it will be read */
+	else if (now >= next)
+		listing__start(ls);
+	else
+		(void)timer_start(l, &ls->pause, next - now, pause_over, ls);
+}
+
+void
+listing__stop(struct listing *ls)
+{
+	ask__forget(&ls->ask);
+	timer_stop(ls->u->set->loop, &ls->pause);
+	listing_reset(ls);
+	ls->again = ls->read = false;
+}

@@ -1,0 +1,170 @@
+/* test_known.c - what is remembered: files, pins, what has gone and comes back. */
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "upstream/inside.h"
+
+static bool
+take(struct known *k, const char *list)
+{
+	struct err e;
+	bool new;
+
+	if (known__take(k, LIST_TOOLS, str_of(list), &new, &e) < 0)
+		fail_msg("%s", e.text);
+	return new;
+}
+
+#define A1 "{\"name\":\"a\",\"inputSchema\":{},\"x\":1}"
+#define A1_OTHERWISE "{\"x\":1.0,\"inputSchema\":{},\"name\":\"a\"}"
+#define A2 "{\"name\":\"a\",\"inputSchema\":{},\"x\":2}"
+#define B "{\"name\":\"b\",\"inputSchema\":{}}"
+
+static void
+names_become_files(void **state)
+{
+	static const struct {
+		const char *name, *file;
+	} rows[] = {
+	    {"fs", "/d/fs.json"},           {"a.b-c_D9", "/d/a.b-c_D9.json"},
+	    {"..", "/d/%2E..json"},         {"../x", "/d/%2E.%2Fx.json"},
+	    {"a/b", "/d/a%2Fb.json"},       {"a%2Fb", "/d/a%252Fb.json"},
+	    {"\xc3\xa9", "/d/%C3%A9.json"},
+	};
+	char path[LIMIT_PATH], other[LIMIT_PATH], name[401] = "";
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(known__path("/d", str_of(rows[i].name), path, &e), 0);
+		assert_string_equal(path, rows[i].file);
+	}
+	memset(name, 'n', sizeof(name) - 1);
+	assert_int_equal(known__path("/d", str_of(name), path, &e), 0);
+	assert_true(strlen(path) < 255);
+	name[sizeof(name) - 2] = 'm';
+	assert_int_equal(known__path("/d", str_of(name), other, &e), 0);
+	assert_string_not_equal(path, other);
+}
+
+static void
+the_same_in_other_words_is_the_same(void **state)
+{
+	struct known k = {0};
+
+	(void)state;
+	assert_true(take(&k, "[" B "," A1 "," A1 "]")); /* in no order, and one twice */
+	assert_int_equal(k.count, 2);
+	assert_true(str_is(k.tools[0].name, "a"));
+	assert_false(take(&k, "[" A1_OTHERWISE "," B "]"));
+	assert_int_equal(k.changed, 0);
+	known__done(&k);
+}
+
+static void
+what_was_seen_first_counts(void **state)
+{
+	struct known k = {0};
+	struct err e;
+	char pin[DIGEST_TEXT];
+
+	(void)state;
+	take(&k, "[" A1 "," B "]");
+	memcpy(pin, known__tool(&k, S("a"))->pin, sizeof(pin));
+	assert_true(take(&k, "[" A2 "," B "]"));
+	assert_int_equal(k.changed, 1);
+	assert_string_equal(known__tool(&k, S("a"))->pin, pin);
+	assert_int_equal(known__accept(&k, S("b"), &e), E_NOT_FOUND);
+	assert_int_equal(known__accept(&k, S("nothing"), &e), E_NOT_FOUND);
+	/* Gone, and back in its old form: nothing has happened. */
+	assert_true(take(&k, "[" B "]"));
+	assert_null(known__tool(&k, S("a")));
+	assert_int_equal(known__accept(&k, S("a"), &e), E_NOT_FOUND);
+	assert_true(take(&k, "[" A1 "," B "]"));
+	assert_null(known__tool(&k, S("a"))->changed);
+	/* Gone, and back as another. */
+	take(&k, "[]");
+	assert_int_equal(k.count, 0);
+	take(&k, "[" A2 "]");
+	assert_non_null(known__tool(&k, S("a"))->changed);
+	assert_int_equal(known__accept(&k, (struct str){NULL, 0}, &e), 0);
+	assert_null(known__tool(&k, S("a"))->changed);
+	assert_string_not_equal(known__tool(&k, S("a"))->pin, pin);
+	assert_int_equal(known__accept(&k, (struct str){NULL, 0}, &e), 0); /* there is nothing */
+	known__done(&k);
+}
+
+static void
+a_file_says_what_was_written(void **state)
+{
+	struct known k = {0}, back = {0}, other = {0};
+	struct buf text = BUF_INIT(MIB), again = BUF_INIT(MIB);
+	char path[] = "/tmp/holdfast-known-XXXXXX";
+	struct err e;
+	bool new;
+
+	(void)state;
+	take(&k, "[" A1 "," B "]");
+	take(&k, "[" A2 "]");
+	assert_int_equal(known__take(&k, LIST_PROMPTS, S("[{\"name\":\"p\"}]"), &new, &e), 0);
+	assert_int_equal(known__about(&k, "2025-11-25", NULL, NULL, S("be kind"), &e), 0);
+	k.has_era = true;
+	k.era = ERA_LEGACY;
+	k.era_at = 1234;
+	known__write(&k, S("n"), S("digest"), &text);
+	int fd = mkstemp(path);
+	assert_true(write(fd, text.ptr, text.len) == (ssize_t)text.len);
+	close(fd);
+	assert_int_equal(known__load(&back, path, S("digest"), &e), 0);
+	known__write(&back, S("n"), S("digest"), &again);
+	assert_string_equal(buf_z(&again), buf_z(&text));
+	assert_int_equal(back.changed, 1);
+	assert_int_equal(known__load(&other, path, S("another"), &e), 0);
+	assert_false(other.has_era); /* another program: it is asked anew */
+	take(&back, "[" B "]");      /* the pin of what had gone is still there */
+	assert_null(known__tool(&back, S("b"))->changed);
+	unlink(path);
+	known__done(&k);
+	known__done(&back);
+	known__done(&other);
+	buf_done(&text);
+	buf_done(&again);
+}
+
+/* A server that calls its tools otherwise each time does not fill the disk. */
+static void
+pins_are_bounded(void **state)
+{
+	struct known k = {0};
+	struct buf list = BUF_INIT(16 * MIB);
+
+	(void)state;
+	for (unsigned round = 0; round < 3; round++) {
+		buf_reset(&list);
+		for (unsigned i = 0; i < LIMIT_UPSTREAM_ITEMS; i++)
+			buf_addf(&list, "%c{\"name\":\"%u-%u\",\"inputSchema\":{}}", i ? ',' : '[',
+				 round, i);
+		buf_addc(&list, ']');
+		take(&k, buf_z(&list));
+	}
+	assert_int_equal(k.count, 0); /* the third time there was no room */
+	known__done(&k);
+	buf_done(&list);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(names_become_files),
+	    cmocka_unit_test(the_same_in_other_words_is_the_same),
+	    cmocka_unit_test(what_was_seen_first_counts),
+	    cmocka_unit_test(a_file_says_what_was_written),
+	    cmocka_unit_test(pins_are_bounded),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* test_web.c - servers behind HTTP: the ladder by status, lost sessions, headers, ends of streams.
+ */
+
+#include "house.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+static pid_t fake;
+static char url[64];
+
+/* The server is a child of the test, and says where it is on its stdout. */
+static void
+fake_start(const char *const *words)
+{
+	const char *argv[WORDS + 3] = {"python3", "tests/unit/upstream/fake_http.py"};
+	posix_spawn_file_actions_t actions;
+	char port[16] = "";
+	int pipes[2];
+
+	for (size_t i = 0; words[i]; i++)
+		argv[i + 2] = words[i];
+	assert_int_equal(pipe(pipes), 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
+	posix_spawn_file_actions_addclose(&actions, pipes[0]);
+	assert_int_equal(posix_spawnp(&fake, "python3", &actions, NULL, (char **)argv,
+				      (char **)env),
+			 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(pipes[1]);
+	assert_true(read(pipes[0], port, sizeof(port) - 1) > 0);
+	close(pipes[0]);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/mcp", atoi(port));
+}
+
+static void
+fake_end(void)
+{
+	if (fake <= 0)
+		return;
+	kill(fake, SIGKILL);
+	waitpid(fake, NULL, 0);
+	fake = 0;
+}
+
+static struct upstream *
+web_server(const char *name)
+{
+	struct upstream_spec spec = {.name = str_of(name),
+				     .kind = UPSTREAM_HTTP,
+				     .url = url,
+				     .start_ms = 5000,
+				     .timeout_ms = 5000};
+	struct err e;
+
+	if (upstreams_set(set, &spec, 1, &e) < 0)
+		fail_msg("%s", e.text);
+	return upstream_at(set, 0);
+}
+
+static struct upstream *
+web_started(const char *const *words)
+{
+	fake_start(words);
+	struct upstream *u = web_server("web");
+	UNTIL(upstream_state(u) == UPSTREAM_STARTED);
+	return u;
+}
+
+static int
+teardown(void **state)
+{
+	int rc = house_teardown(state);
+
+	fake_end();
+	return rc;
+}
+
+static const struct {
+	const char *words[4];
+	const char *shows;
+	bool starts;
+} ladders[] = {
+    {{"modern"}, "\"era\":\"modern\"", true},
+    {{NULL}, "\"era\":\"legacy\"", true},
+    {{"probe=400"}, "\"era\":\"legacy\"", true},
+    {{"probe=405"}, "\"era\":\"legacy\"", true},
+    {{"probe-null"}, "\"era\":\"legacy\"", true},
+    {{"sessions"}, "\"era\":\"legacy\"", true},
+    {{"probe=500"}, "HTTP 500", false},
+    {{"status=401"}, "wants credentials (HTTP 401)", false},
+    {{"status=403"}, "HTTP 403", false},
+    {{"status=404"}, "no MCP server at its URL (HTTP 404)", false},
+    {{"status=503"}, "HTTP 503", false},
+    {{"status=302"}, "HTTP 302", false},
+    {{"html"}, "\"problem\"", false},
+};
+
+static void
+the_era_is_found_by_status(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ladders); i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "w%zu", i);
+		fake_start(ladders[i].words);
+		struct upstream *u = web_server(name);
+		UNTIL(upstream_state(u) != UPSTREAM_CONFIGURED);
+		if (!strstr(house_shown(u), ladders[i].shows) ||
+		    (upstream_state(u) == UPSTREAM_STARTED) != ladders[i].starts)
+			fail_msg("%zu: %s", i, house_shown(u));
+		fake_end();
+	}
+}
+
+static void
+a_lost_session_is_begun_anew_and_nothing_is_done_twice(void **state)
+{
+	char calls[128], word[160], text[64] = "";
+
+	(void)state;
+	snprintf(calls, sizeof(calls), "%s/calls", dir);
+	snprintf(word, sizeof(word), "calls=%s", calls);
+	struct upstream *u =
+	    web_started((const char *const[]){"sessions", "lose-once", word, NULL});
+	struct call c = {.argument = "hello"};
+	call(&c, u, "echo");
+	assert_int_equal(c.code, 0);
+	assert_string_equal(c.text, "hello");
+	FILE *f = fopen(calls, "r");
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	assert_string_equal(text, "call\n");
+}
+
+static void
+headers_that_were_wrong_are_made_anew_once(void **state)
+{
+	(void)state;
+	struct upstream *u = web_started((const char *const[]){"modern", "header-once", NULL});
+	struct call c = {.argument = "hello"};
+	call(&c, u, "echo");
+	assert_int_equal(c.code, 0);
+	assert_string_equal(c.text, "hello");
+	/* And a tool whose headers cannot be told is not there. */
+	assert_non_null(upstream_tool(u, S("echo")));
+	assert_null(upstream_tool(u, S("bad_header")));
+}
+
+static void
+errors_of_the_server_are_given_as_they_came(void **state)
+{
+	(void)state;
+	struct upstream *u = web_started((const char *const[]){NULL});
+	struct call *c = CALL(u, "missing");
+	assert_int_equal(c->code, 0);
+	assert_int_equal(c->rpc, RPC_PARAMS);
+	assert_string_equal(c->text, "no such tool");
+}
+
+static void
+a_stream_ends_with_the_answer(void **state)
+{
+	(void)state;
+	struct upstream *u = web_started((const char *const[]){"modern", "stream", NULL});
+	assert_string_equal(CALL(u, "echo")->text, "streamed");
+}
+
+static void
+a_server_that_is_gone_has_done_nothing(void **state)
+{
+	(void)state;
+	struct upstream *u = web_started((const char *const[]){"modern", NULL});
+	assert_int_equal(CALL(u, "echo")->code, 0);
+	fake_end();
+	struct call c = {0}, again = {0};
+	call(&c, u, "echo");
+	assert_true(c.code == E_UNAVAILABLE || c.code == E_EXECUTION);
+	call(&again, u, "echo"); /* there is no connection that could be tried any more */
+	assert_int_equal(again.code, E_UNAVAILABLE);
+	assert_false(again.sent);
+	UNTIL(upstream_state(u) == UPSTREAM_FAILED);
+	assert_non_null(upstream_tool(u, S("echo"))); /* still listed */
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, house_setup, teardown)
+	const struct CMUnitTest tests[] = {
+	    TEST(the_era_is_found_by_status),
+	    TEST(a_lost_session_is_begun_anew_and_nothing_is_done_twice),
+	    TEST(headers_that_were_wrong_are_made_anew_once),
+	    TEST(errors_of_the_server_are_given_as_they_came),
+	    TEST(a_stream_ends_with_the_answer),
+	    TEST(a_server_that_is_gone_has_done_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
