@@ -49,21 +49,18 @@ digits(char *out, size_t width, unsigned n)
  * Days to a civil date by counting 400-year eras from a first of March: no libc
  * call, no lock, no time zone. Eras begin at -400, so that nothing is negative.
  */
-void
-clock_text(int64_t wall_us, char out[static CLOCK_TEXT])
+static void
+second_text(uint64_t sec, char out[static CLOCK_TEXT])
 {
-	wall_us = wall_us < FIRST_US ? FIRST_US : wall_us > LAST_US ? LAST_US : wall_us;
-	uint64_t since_us = (uint64_t)(wall_us + (MARCH_0000_DAYS + 146097) * DAY_US);
-	uint64_t sec = since_us / 1000000, z = sec / 86400, era = z / 146097;
+	uint64_t z = sec / 86400, era = z / 146097;
 	unsigned doe = (unsigned)(z - era * 146097);
 	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
 	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
 	unsigned mp = (5 * doy + 2) / 153;
 	unsigned day = doy - (153 * mp + 2) / 5 + 1, month = mp < 10 ? mp + 3 : mp - 9;
 	unsigned year = (unsigned)(era * 400) + yoe + (month <= 2) - 400;
-	unsigned tod = (unsigned)(sec % 86400), us = (unsigned)(since_us % 1000000);
+	unsigned tod = (unsigned)(sec % 86400);
 
-	/* By hand: every event carries one, and snprintf was a seventh of a call's cost. */
 	memcpy(out, "0000-00-00T00:00:00.000000Z", CLOCK_TEXT);
 	digits(out, 4, year);
 	digits(out + 5, 2, month);
@@ -71,5 +68,23 @@ clock_text(int64_t wall_us, char out[static CLOCK_TEXT])
 	digits(out + 11, 2, tod / 3600);
 	digits(out + 14, 2, tod / 60 % 60);
 	digits(out + 17, 2, tod % 60);
-	digits(out + 20, 6, us);
+}
+
+/* Every event carries one, and most are of the same second as the one before. */
+void
+clock_text(int64_t wall_us, char out[static CLOCK_TEXT])
+{
+	static _Thread_local char text[CLOCK_TEXT];
+	static _Thread_local uint64_t second; /* of the text; never 0: eras begin before */
+
+	wall_us = wall_us < FIRST_US ? FIRST_US : wall_us > LAST_US ? LAST_US : wall_us;
+	uint64_t since_us = (uint64_t)(wall_us + (MARCH_0000_DAYS + 146097) * DAY_US);
+	uint64_t sec = since_us / 1000000;
+
+	if (sec != second) {
+		second_text(sec, text);
+		second = sec;
+	}
+	memcpy(out, text, CLOCK_TEXT);
+	digits(out + 20, 6, (unsigned)(since_us - sec * 1000000));
 }

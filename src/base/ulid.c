@@ -2,13 +2,15 @@
 
 #include "base/ulid.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/random.h>
 
 #include "base/bug.h"
 #include "base/clock.h"
+
+#define PREFIX_MAX 8
 
 static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
@@ -31,21 +33,32 @@ random_bytes(void *out, size_t len)
 	}
 }
 
+/* 128 bits, the first byte the highest. */
+struct halves {
+	uint64_t high, low;
+};
+
+static struct halves
+halves_of(const unsigned char bin[static 16])
+{
+	struct halves h;
+
+	memcpy(&h, bin, sizeof(h));
+	return (struct halves){be64toh(h.high), be64toh(h.low)};
+}
+
+/* In 26 letters of 5 bits: the first letter has 3, the 14th stands in both halves. */
 static void
 encode(const unsigned char bin[static 16], char out[static ULID_LEN + 1])
 {
-	/* 128 bits in 26 letters of 5 bits: the first letter has 3. */
-	unsigned acc = 0, bits = 2;
-	size_t o = 0;
-	for (size_t i = 0; i < 16; i++) {
-		acc = acc << 8 | bin[i];
-		bits += 8;
-		while (bits >= 5) {
-			bits -= 5;
-			out[o++] = alphabet[acc >> bits & 31];
-		}
-	}
-	out[o] = '\0';
+	struct halves h = halves_of(bin);
+
+	for (unsigned i = 0; i < 13; i++)
+		out[i] = alphabet[h.high >> (61 - 5 * i) & 31];
+	out[13] = alphabet[(h.high << 4 | h.low >> 60) & 31];
+	for (unsigned i = 0; i < 12; i++)
+		out[14 + i] = alphabet[h.low >> (55 - 5 * i) & 31];
+	out[ULID_LEN] = '\0';
 }
 
 static void
@@ -112,11 +125,11 @@ ulid_new(char out[static ULID_LEN + 1])
 struct id
 id_new(const char *prefix)
 {
-	struct id id;
-	char ulid[ULID_LEN + 1];
+	size_t len = strnlen(prefix, PREFIX_MAX);
+	struct id id = {""};
 
-	ulid_new(ulid);
-	snprintf(id.text, sizeof(id.text), "%.8s%s", prefix, ulid);
+	memcpy(id.text, prefix, len);
+	ulid_new(id.text + len);
 	return id;
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "store/record.h"
 
 /* What the identifiers of the table are called on the wire. */
 #define ACTOR_USER "user"
@@ -29,7 +30,19 @@ static const struct event_row rows[EVENT__COUNT] = {
 #undef EVENT
 };
 
-#define ENVELOPE_BYTES (4 * KIB) /* all but the payload */
+#define BLOCK_BYTES (64 * KIB)
+
+/* Events of the ring stand side by side in blocks: one that has none left is given back. */
+struct block {
+	size_t events; /* that are still in the ring */
+	size_t used, size;
+	char text[];
+};
+
+struct kept {
+	struct event event; /* its texts are in the block */
+	struct block *block;
+};
 
 struct bus {
 	struct loop *loop;
@@ -38,17 +51,22 @@ struct bus {
 
 	/* Slot of a seq: seq % LIMIT_EVENT_RING. In it are oldest..last, none when oldest > last.
 	 */
-	struct event *ring;
+	struct kept *ring;
 	uint64_t oldest, last;
 	size_t bytes;
+	struct block *filling;   /* where the next one goes, or NULL */
 	char lost[ULID_LEN + 1]; /* the newest id the ring has not: everything after it is here */
 	bool store_refused;      /* said once, until it takes again */
 
+	/* The event that is being written; its envelope stands around the payload from the start.
+	 */
 	bool drafting;
-	struct event_draft draft;
-	struct buf payload;
+	enum event_type type;
+	struct store_event row;
+	char id[ULID_LEN + 1];
 	struct jw writing;
-	struct buf envelope;
+	struct buf json;
+	size_t payload_at;
 };
 
 const struct event_row *
@@ -73,8 +91,7 @@ bus_new(struct loop *l, struct store *store, struct bus **ret, struct err *e)
 	b->store = store;
 	b->oldest = 1;
 	list_init(&b->readers);
-	buf_init(&b->payload, LIMIT_EVENT_BYTES - ENVELOPE_BYTES);
-	buf_init(&b->envelope, LIMIT_EVENT_BYTES);
+	buf_init(&b->json, LIMIT_EVENT_BYTES);
 	int code = store ? store_last_event_id(store, b->lost, e) : 0;
 	if (code < 0) {
 		bus_free(b);
@@ -86,10 +103,38 @@ bus_new(struct loop *l, struct store *store, struct bus **ret, struct err *e)
 	return 0;
 }
 
-static struct event *
+static struct kept *
 ring_slot(const struct bus *b, uint64_t seq)
 {
 	return &b->ring[seq % LIMIT_EVENT_RING];
+}
+
+/* Room for an event's text; NULL when out of memory. */
+static struct block *
+block_get(struct bus *b, size_t bytes)
+{
+	struct block *at = b->filling;
+
+	if (at && at->size - at->used >= bytes)
+		return at;
+	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	struct block *fresh = malloc(sizeof(*fresh) + size);
+	if (!fresh)
+		return NULL;
+	*fresh = (struct block){.size = size};
+	if (at && at->events == 0)
+		free(at);
+	return b->filling = fresh;
+}
+
+static void
+block_leave(struct bus *b, struct block *at)
+{
+	if (--at->events > 0)
+		return;
+	at->used = 0; /* the one being filled begins anew */
+	if (at != b->filling)
+		free(at);
 }
 
 static size_t
@@ -101,12 +146,12 @@ event_bytes(const struct event *ev)
 static void
 ring_drop_oldest(struct bus *b)
 {
-	struct event *ev = ring_slot(b, b->oldest++);
+	struct kept *k = ring_slot(b, b->oldest++);
 
-	b->bytes -= event_bytes(ev);
-	memcpy(b->lost, ev->id, sizeof(b->lost));
-	free((char *)ev->json.ptr);
-	*ev = (struct event){0};
+	b->bytes -= event_bytes(&k->event);
+	memcpy(b->lost, k->event.id, sizeof(b->lost));
+	block_leave(b, k->block);
+	*k = (struct kept){.block = NULL};
 }
 
 void
@@ -117,8 +162,8 @@ bus_free(struct bus *b)
 	CHECK(b->readers.len == 0);
 	while (b->oldest <= b->last)
 		ring_drop_oldest(b);
-	buf_done(&b->payload);
-	buf_done(&b->envelope);
+	free(b->filling);
+	buf_done(&b->json);
 	free(b->ring);
 	free(b);
 }
@@ -126,68 +171,83 @@ bus_free(struct bus *b)
 struct jw *
 bus_begin(struct bus *b, const struct event_draft *d)
 {
+	const struct event_row *t = event_row(d->type);
+
 	CHECK(!b->drafting);
 	b->drafting = true;
-	b->draft = *d;
-	buf_reset(&b->payload);
-	b->writing = jw(&b->payload);
+	b->type = d->type;
+	ulid_new(b->id);
+	b->row = (struct store_event){
+	    .id = {b->id, ULID_LEN},
+	    .wall_us = clock_wall_us(),
+	    .session = d->session,
+	    .turn = d->turn,
+	    .parent = d->parent,
+	    .type = t->type,
+	    .actor = d->actor ? d->actor : t->actor,
+	    .sensitivity = t->sensitivity,
+	    .audit = strcmp(t->keep, KEEP_AUDIT) == 0,
+	};
+	buf_reset(&b->json);
+	record_event_begin(&b->json, &b->row);
+	b->payload_at = b->json.len;
+	b->writing = jw(&b->json);
 	jw_object(&b->writing);
 	return &b->writing;
 }
 
-static void
-envelope_write(struct bus *b, const struct store_event *row)
+/* False: what stood for the payload was too long, and only a mark is left of it. */
+static bool
+envelope_end(struct bus *b)
 {
-	struct jw w = jw(&b->envelope);
-	char time[CLOCK_TEXT];
-
-	clock_text(row->wall_us, time);
-	buf_reset(&b->envelope);
-	jw_object(&w);
-	jw_member(&w, "id", row->id);
-	jw_member_z(&w, "timestamp", time);
-	jw_member(&w, "session_id", row->session);
-	jw_member(&w, "turn_id", row->turn);
-	jw_member(&w, "parent_event_id", row->parent);
-	jw_member_z(&w, "type", row->type);
-	jw_member_z(&w, "actor", row->actor);
-	jw_key(&w, "payload"), jw_raw(&w, row->payload);
-	jw_member_z(&w, "sensitivity", row->sensitivity);
-	jw_end(&w);
+	jw_end(&b->writing);
+	record_event_end(&b->json, &b->row);
+	if (!buf_failed(&b->json))
+		return true;
+	buf_reset(&b->json);
+	b->json.len = b->payload_at;
+	buf_addz(&b->json, "{\"truncated\":true}");
+	record_event_end(&b->json, &b->row);
+	return false;
 }
 
 /* The newest is always kept: one event is far smaller than the ring's bytes. */
 static bool
-ring_add(struct bus *b, const struct store_event *row, enum event_type type)
+ring_add(struct bus *b)
 {
-	struct str json = buf_str(&b->envelope);
-	char *text = buf_failed(&b->envelope) ? NULL : malloc(json.len + row->session.len + 1);
-	if (!text)
-		return false;
-	memcpy(text, json.ptr, json.len);
-	if (row->session.len)
-		memcpy(text + json.len, row->session.ptr, row->session.len);
+	struct str json = buf_str(&b->json), session = b->row.session;
+	size_t bytes = json.len + session.len;
+	struct block *at = buf_failed(&b->json) ? NULL : block_get(b, bytes);
 
-	size_t bytes = json.len + row->session.len;
+	if (!at)
+		return false;
+	at->events++; /* now: so it stays when its last other one is dropped */
 	while (b->oldest <= b->last && (b->last - b->oldest + 1 >= LIMIT_EVENT_RING ||
 					b->bytes + bytes > LIMIT_EVENT_RING_BYTES))
 		ring_drop_oldest(b);
-	struct event *ev = ring_slot(b, ++b->last);
-	*ev = (struct event){
+	char *text = at->text + at->used;
+	memcpy(text, json.ptr, json.len);
+	if (session.len)
+		memcpy(text + json.len, session.ptr, session.len);
+	at->used += bytes;
+	struct kept *k = ring_slot(b, ++b->last);
+	k->block = at;
+	k->event = (struct event){
 	    .seq = b->last,
-	    .type = type,
-	    .session = {text + json.len, row->session.len},
+	    .type = b->type,
+	    .session = {text + json.len, session.len},
 	    .json = {text, json.len},
 	};
-	memcpy(ev->id, row->id.ptr, row->id.len);
+	memcpy(k->event.id, b->id, sizeof(b->id));
 	b->bytes += bytes;
 	return true;
 }
 
 static void
-store_offer(struct bus *b, const struct store_event *row)
+store_offer(struct bus *b)
 {
-	int code = store_put_event(b->store, row);
+	b->row.json = buf_str(&b->json);
+	int code = store_put_event(b->store, &b->row);
 
 	if (code < 0 && !b->store_refused)
 		log_line(LOG_ERROR, "events are not being stored", "reason",
@@ -198,37 +258,19 @@ store_offer(struct bus *b, const struct store_event *row)
 void
 bus_end(struct bus *b, char ret_id[ULID_LEN + 1])
 {
-	const struct event_draft *d = &b->draft;
-	const struct event_row *t = event_row(d->type);
-	char id[ULID_LEN + 1];
+	const struct event_row *t = event_row(b->type);
 
 	CHECK(b->drafting);
 	b->drafting = false;
-	jw_end(&b->writing);
-	bool whole = !buf_failed(&b->payload);
-	ulid_new(id);
-	struct store_event row = {
-	    .id = str_of(id),
-	    .wall_us = clock_wall_us(),
-	    .session = d->session,
-	    .turn = d->turn,
-	    .parent = d->parent,
-	    .type = t->type,
-	    .actor = d->actor ? d->actor : t->actor,
-	    .sensitivity = t->sensitivity,
-	    .audit = strcmp(t->keep, KEEP_AUDIT) == 0,
-	    .payload = whole ? buf_str(&b->payload) : S("{\"truncated\":true}"),
-	};
-	if (!whole)
-		log_line(LOG_WARN, "event cut: too large", "type", t->type, "id", id, NULL);
-	envelope_write(b, &row);
-	if (!ring_add(b, &row, d->type))
-		log_line(LOG_ERROR, "event not shown: out of memory", "type", t->type, "id", id,
+	if (!envelope_end(b))
+		log_line(LOG_WARN, "event cut: too large", "type", t->type, "id", b->id, NULL);
+	if (!ring_add(b))
+		log_line(LOG_ERROR, "event not shown: out of memory", "type", t->type, "id", b->id,
 			 NULL);
-	if (b->store && strcmp(t->keep, KEEP_PASSING) != 0)
-		store_offer(b, &row);
+	if (b->store && strcmp(t->keep, KEEP_PASSING) != 0 && !buf_failed(&b->json))
+		store_offer(b);
 	if (ret_id)
-		memcpy(ret_id, id, sizeof(id));
+		memcpy(ret_id, b->id, sizeof(b->id));
 	LIST_EACH (&b->readers, n) {
 		struct bus_reader *r = CONTAINER_OF(n, struct bus_reader, node);
 		defer(b->loop, &r->wake, r->news, r->arg);
@@ -263,7 +305,7 @@ bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed)
 		*ret_missed = b->oldest - r->next;
 		r->next = b->oldest;
 	}
-	return ring_slot(b, r->next++);
+	return &ring_slot(b, r->next++)->event;
 }
 
 uint64_t
@@ -276,7 +318,7 @@ bus_seq_after(const struct bus *b, struct str id)
 	/* Ids grow with seq: the first that is greater, or the one that will come next. */
 	while (from < to) {
 		uint64_t middle = from + (to - from) / 2;
-		if (str_cmp(str_of(ring_slot(b, middle)->id), id) <= 0)
+		if (str_cmp(str_of(ring_slot(b, middle)->event.id), id) <= 0)
 			from = middle + 1;
 		else
 			to = middle;

@@ -8,10 +8,11 @@
 
 #include "base/limits.h"
 #include "base/ulid.h"
+#include "store/record.h"
 
 /* Signals are the loop's business; SIGXFSZ must become an error of the write, not our end. */
 int
-store__thread(pthread_t *ret, void *(*main)(void *), void *arg)
+store__thread(pthread_t *ret, const char *name, void *(*main)(void *), void *arg)
 {
 	sigset_t all, before;
 
@@ -19,6 +20,8 @@ store__thread(pthread_t *ret, void *(*main)(void *), void *arg)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int errnum = pthread_create(ret, NULL, main, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (errnum == 0)
+		(void)pthread_setname_np(*ret, name);
 	return errnum;
 }
 
@@ -37,6 +40,7 @@ store_init(struct store *s, struct loop *l, const char *path, struct err *e)
 	struct id name = id_new("memory_");
 	sqlite3 *writing = NULL, *reading = NULL;
 
+	buf_init(&s->json, LIMIT_STORE_PAGE_BYTES);
 	int code = mailbox_init(l, &s->box, store_wake, s, e);
 	if (code < 0)
 		return code;
@@ -84,6 +88,7 @@ store_free(struct store *s)
 	writer__done(&s->writer);
 	if (s->boxed)
 		mailbox_done(&s->box);
+	buf_done(&s->json);
 	free(s);
 }
 
@@ -111,70 +116,39 @@ store_crowded(struct store *s)
 	return crowded;
 }
 
+/* The record that was written to s->json; one that was large does not keep its memory. */
+static int
+json_put(struct store *s, enum lane lane, struct record r)
+{
+	r.json = buf_str(&s->json);
+	int code = buf_failed(&s->json) ? E_NOMEM : writer__record(&s->writer, lane, &r);
+	if (s->json.cap > LIMIT_STORE_SEGMENT)
+		buf_done(&s->json);
+	return code;
+}
+
 int
 store_put_event(struct store *s, const struct store_event *row)
 {
-	const struct value values[] = {
-	    value_str(row->id),    value_int(row->wall_us),   value_str(row->session),
-	    value_str(row->turn),  value_str(row->parent),    value_z(row->type),
-	    value_z(row->actor),   value_z(row->sensitivity), value_str(row->payload),
-	    value_int(row->audit),
-	};
+	enum lane lane = row->audit ? LANE_AUDIT : LANE_EVENTS;
+	struct record r = {.id = row->id, .session = row->session, .json = row->json};
 
-	return writer__put(&s->writer, OP_EVENT, values, ARRAY_LEN(values));
-}
-
-/* An input too long for the journal is kept as text that says so. */
-static int
-input_cut(struct str input, struct buf *ret)
-{
-	struct str head = str_utf8_upto(input, LIMIT_JOURNAL_INPUT_BYTES);
-
-	buf_add(ret, head);
-	buf_addf(ret, "... [cut, %zu bytes in all]", input.len);
-	return buf_failed(ret) ? E_NOMEM : 0;
+	if (r.json.ptr)
+		return writer__record(&s->writer, lane, &r);
+	buf_reset(&s->json);
+	record_event(&s->json, row);
+	return json_put(s, lane, r);
 }
 
 int
 store_put_call(struct store *s, const struct store_call *row)
 {
-	struct buf cut = BUF_INIT(LIMIT_JOURNAL_INPUT_BYTES + 64);
-	bool open = row->closed_us == 0;
-	bool whole = row->input.len <= LIMIT_JOURNAL_INPUT_BYTES;
-
-	if (!whole && input_cut(row->input, &cut) < 0) {
-		buf_done(&cut);
-		return E_NOMEM;
-	}
-	const struct value values[] = {
-	    value_str(row->id),
-	    value_str(row->tool_use_id),
-	    value_str(row->session),
-	    value_str(row->turn),
-	    value_str(row->tool),
-	    value_z(row->capability),
-	    value_z(row->reversibility),
-	    value_z(row->state),
-	    open ? (struct value){0} : value_int(row->success),
-	    value_z(row->error_class),
-	    value_str(row->message),
-	    value_str(row->inside),
-	    value_str(row->rule),
-	    value_str(whole ? row->input : buf_str(&cut)),
-	    value_str(row->input_hash),
-	    value_int(row->input_bytes),
-	    value_int(row->output_bytes),
-	    value_str(row->files_modified),
-	    value_str(row->command),
-	    value_int(row->opened_us),
-	    value_time(row->closed_us),
-	    value_int(row->waited_ms),
-	    value_int(row->ran_ms),
-	    value_int(row->attempts),
-	};
-	int code = writer__put(&s->writer, OP_CALL, values, ARRAY_LEN(values));
-	buf_done(&cut);
-	return code;
+	buf_reset(&s->json);
+	record_call(&s->json, row);
+	return json_put(s, LANE_CALLS,
+			(struct record){.id = row->id,
+					.session = row->session,
+					.use = row->tool_use_id});
 }
 
 int
@@ -211,15 +185,11 @@ store_delete_grant(struct store *s, struct str id)
 int
 store_prune(struct store *s, int64_t before_us)
 {
-	static const enum op ops[] = {OP_PRUNE_EVENTS, OP_PRUNE_CALLS, OP_PRUNE_SESSIONS};
 	char oldest[ULID_LEN + 1];
-	int code = 0;
 
 	ulid_at(before_us, oldest);
 	const struct value value = value_z(oldest);
-	for (size_t i = 0; i < ARRAY_LEN(ops) && code == 0; i++)
-		code = writer__put(&s->writer, ops[i], &value, 1);
-	return code;
+	return writer__put(&s->writer, OP_PRUNE, &value, 1);
 }
 
 int
@@ -283,11 +253,15 @@ store_load_grants(struct store *s, void (*each)(const struct store_grant *g, voi
 int
 store_last_event_id(struct store *s, char ret[27], struct err *e)
 {
+	/* Segments overlap only where they begin alike. */
+	static const char sql[] = "SELECT max(last) FROM segments WHERE log = 'events' AND first >="
+				  " substr((SELECT max(first) FROM segments WHERE"
+				  " log = 'events'), 1, 7)";
 	sqlite3 *db = s->reader.db;
 	sqlite3_stmt *st = NULL;
 
 	writer__pass(&s->writer, writer__position(&s->writer));
-	int rc = sqlite3_prepare_v2(db, "SELECT max(id) FROM events", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
 	if (st)
 		rc = sqlite3_step(st);
 	int code = rc == SQLITE_ROW ? 0 : db__error(db, "last event", e);

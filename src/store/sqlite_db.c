@@ -21,7 +21,8 @@
  * synchronous=NORMAL in WAL mode: a killed process loses nothing, a power cut may lose the
  * last transactions but never breaks the file.
  */
-static const char open_sql[] = "PRAGMA journal_mode = WAL;"
+static const char open_sql[] = "PRAGMA page_size = 16384;"
+			       "PRAGMA journal_mode = WAL;"
 			       "PRAGMA synchronous = NORMAL;"
 			       "PRAGMA temp_store = MEMORY;"
 			       "PRAGMA trusted_schema = OFF;";
@@ -130,12 +131,17 @@ version_get(sqlite3 *db, int *ret)
 	return rc;
 }
 
+/* What SQL alone cannot do for the version after this one. */
+static int (*const steps[])(sqlite3 *db) = {NULL, segments__adopt};
+
 static int
 migration_apply(sqlite3 *db, int version)
 {
 	char note[40];
 	int rc = sqlite3_exec(db, embedded_sql[version].bytes.ptr, NULL, NULL, NULL);
 
+	if (rc == SQLITE_OK && (size_t)version < ARRAY_LEN(steps) && steps[version])
+		rc = steps[version](db);
 	snprintf(note, sizeof(note), "PRAGMA user_version = %d", version + 1);
 	return rc == SQLITE_OK ? sqlite3_exec(db, note, NULL, NULL, NULL) : rc;
 }
@@ -181,8 +187,24 @@ db__bind(sqlite3_stmt *st, int at, const struct value *v)
 	case VALUE_TEXT:
 		return sqlite3_bind_text64(st, at, v->text, (sqlite3_uint64)v->number,
 					   SQLITE_STATIC, SQLITE_UTF8);
+	case VALUE_BLOB:
+		return sqlite3_bind_blob64(st, at, v->text ? v->text : "",
+					   (sqlite3_uint64)v->number, SQLITE_STATIC);
 	}
 	BUG("value of no type");
+}
+
+int
+db__run(sqlite3_stmt *st, const struct value *values, size_t count)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
+		rc = db__bind(st, (int)i + 1, &values[i]);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_step(st);
+	return sqlite3_reset(st); /* says what the step said */
 }
 
 struct str
@@ -191,4 +213,13 @@ db__text(sqlite3_stmt *st, int column)
 	const char *text = (const char *)sqlite3_column_text(st, column);
 
 	return (struct str){text, text ? (size_t)sqlite3_column_bytes(st, column) : 0};
+}
+
+struct str
+db__copy(sqlite3_stmt *st, int column, char *out, size_t size)
+{
+	struct str text = str_upto(db__text(st, column), size - 1);
+
+	*(char *)mempcpy(out, text.ptr ? text.ptr : "", text.len) = '\0';
+	return (struct str){out, text.len};
 }

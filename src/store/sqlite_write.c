@@ -1,42 +1,38 @@
 /*
  * sqlite_write.c - rows on their way to the disk, and the one thread that writes them.
  *
- * The writer takes everything that is queued and commits it as one transaction; what is put
- * meanwhile waits for the next. Rows leave the queue only when they are committed, so a
- * failure needs nothing undone: the same rows are tried again after a while.
+ * Records of events and calls are put side by side into segments while they wait; all else is a
+ * row of its own. The writer takes everything that is queued and commits it as one transaction;
+ * what is put meanwhile waits for the next. It begins two milliseconds after the first row came,
+ * at once when somebody waits. What it took stays its own until it is committed, so a failure
+ * needs nothing undone: the same is tried again after a while.
  */
 
 #include "store/sqlite.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/ulid.h"
 
 #define BACK_OFF_FIRST_MS 50
 #define BACK_OFF_MAX_MS 2000
+#define LINGER_US 2000
+#define LINGER_BYTES (512 * KIB) /* more are not waited for */
+#define SMALL_BYTES (12 * KIB)   /* a segment that the next ones are joined to */
+#define SPARES 8
+#define ROW_BYTES 64 /* what a record costs besides its text */
 
 static const char *const op_sql[OP__COUNT] = {
-    [OP_EVENT] = "INSERT OR IGNORE INTO events (id, timestamp_us, session_id, turn_id,"
-		 " parent_event_id, type, actor, sensitivity, payload_json, audit)"
-		 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [OP_CALL] = "INSERT OR REPLACE INTO calls (id, tool_use_id, session_id, turn_id, tool,"
-		" capability, reversibility, state, success, error_class, message, inside, rule,"
-		" input, input_hash, input_bytes, output_bytes, files_modified, command, opened_us,"
-		" closed_us, waited_ms, ran_ms, attempts)"
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [OP_SESSION] = "INSERT OR REPLACE INTO sessions (id, workspace, kind, client, created_us,"
 		   " ended_us) VALUES (?, ?, ?, ?, ?, ?)",
     [OP_GRANT] = "INSERT OR REPLACE INTO grants (id, workspace, tool, prefix, allow, created_us,"
 		 " answered_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
     [OP_DROP_GRANT] = "DELETE FROM grants WHERE id = ?",
-    /* By id, which is by time and has an index. */
-    [OP_PRUNE_EVENTS] = "DELETE FROM events WHERE id < ? AND audit = 0",
-    [OP_PRUNE_CALLS] = "DELETE FROM calls WHERE id < 'call_' || ?",
-    [OP_PRUNE_SESSIONS] = "DELETE FROM sessions WHERE id < 'sess_' || ? AND NOT EXISTS"
-			  " (SELECT 1 FROM calls WHERE calls.session_id = sessions.id)",
     [OP_BEGIN] = "BEGIN IMMEDIATE",
     [OP_COMMIT] = "COMMIT",
     [OP_ROLLBACK] = "ROLLBACK",
@@ -81,6 +77,37 @@ row_new(enum op op, const struct value *values, size_t count)
 	return r;
 }
 
+/* The queue */
+
+static void
+batch_init(struct batch *b)
+{
+	*b = (struct batch){.segments_end = &b->segments, .rows_end = &b->rows};
+}
+
+/* With the lock held. */
+static bool
+has_room(const struct writer *w, size_t bytes)
+{
+	return w->rows < LIMIT_STORE_QUEUE && w->bytes + bytes <= LIMIT_STORE_QUEUE_BYTES;
+}
+
+/* With the lock held. The writer is woken for the first row, and when there are many. */
+static void
+was_put(struct writer *w, size_t bytes)
+{
+	bool many = w->queued.bytes < LINGER_BYTES && w->queued.bytes + bytes >= LINGER_BYTES;
+
+	w->queued.count++;
+	w->queued.bytes += bytes;
+	w->rows++;
+	w->bytes += bytes;
+	w->put++;
+	if (w->idle || many)
+		pthread_cond_signal(&w->news);
+	w->idle = false;
+}
+
 int
 writer__put(struct writer *w, enum op op, const struct value *values, size_t count)
 {
@@ -89,19 +116,54 @@ writer__put(struct writer *w, enum op op, const struct value *values, size_t cou
 		return E_NOMEM;
 
 	pthread_mutex_lock(&w->lock);
-	bool room = w->rows < LIMIT_STORE_QUEUE && w->bytes + r->bytes <= LIMIT_STORE_QUEUE_BYTES;
+	bool room = has_room(w, r->bytes);
 	if (room) {
-		*w->end = r;
-		w->end = &r->next;
-		w->rows++;
-		w->bytes += r->bytes;
-		w->put++;
-		pthread_cond_signal(&w->news);
+		*w->queued.rows_end = r;
+		w->queued.rows_end = &r->next;
+		was_put(w, r->bytes);
 	}
 	pthread_mutex_unlock(&w->lock);
 	if (!room)
 		free(r);
 	return room ? 0 : E_LIMIT;
+}
+
+/* With the lock held. NULL when out of memory. */
+static struct segment *
+segment_to_fill(struct writer *w, enum lane lane, struct str id)
+{
+	struct segment *s = w->filling[lane];
+
+	if (s && segment__takes(s, id))
+		return s;
+	if ((s = w->spare)) {
+		w->spare = s->next;
+		w->spares--;
+		segment__reset(s, lane);
+	} else if (!(s = segment__new(lane))) {
+		return NULL;
+	}
+	*w->queued.segments_end = s;
+	w->queued.segments_end = &s->next;
+	w->filling[lane] = s;
+	return s;
+}
+
+int
+writer__record(struct writer *w, enum lane lane, const struct record *r)
+{
+	size_t bytes = r->json.len + ROW_BYTES;
+	int code = E_LIMIT;
+
+	pthread_mutex_lock(&w->lock);
+	if (has_room(w, bytes)) {
+		struct segment *s = segment_to_fill(w, lane, r->id);
+		code = s ? segment__add(s, r) : E_NOMEM;
+	}
+	if (code == 0)
+		was_put(w, bytes);
+	pthread_mutex_unlock(&w->lock);
+	return code;
 }
 
 int
@@ -159,105 +221,183 @@ void
 writer__pass(struct writer *w, uint64_t position)
 {
 	pthread_mutex_lock(&w->lock);
+	if (w->wanted < position) {
+		w->wanted = position;
+		pthread_cond_signal(&w->news);
+	}
 	while (w->written < position && !w->failures && !w->ended)
 		pthread_cond_wait(&w->settled, &w->lock);
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* What one transaction writes: the queue's first rows, which stay where they are meanwhile. */
-struct batch {
-	struct row *first, *last;
-	size_t count;
-	struct waiter *waiters;
-	bool final; /* nothing can have been put since */
-};
+/* The writer */
+
+static struct timespec
+moment(uint64_t mono_us)
+{
+	return (struct timespec){(time_t)(mono_us / 1000000), (long)(mono_us % 1000000 * 1000)};
+}
 
 static void
 back_off(struct writer *w)
 {
 	unsigned steps = w->failures < 8 ? w->failures - 1 : 7;
 	uint64_t ms = (uint64_t)BACK_OFF_FIRST_MS << steps;
-	uint64_t until_us = clock_mono_us() + (ms < BACK_OFF_MAX_MS ? ms : BACK_OFF_MAX_MS) * 1000;
-	struct timespec at = {(time_t)(until_us / 1000000), (long)(until_us % 1000000 * 1000)};
+	struct timespec at =
+	    moment(clock_mono_us() + (ms < BACK_OFF_MAX_MS ? ms : BACK_OFF_MAX_MS) * 1000);
 
 	while (!w->stopping && pthread_cond_timedwait(&w->news, &w->lock, &at) != ETIMEDOUT)
 		;
 }
 
+/* Many small transactions cost more than a few large ones, in all that SQLite does for each. */
+static void
+linger(struct writer *w)
+{
+	struct timespec at = moment(clock_mono_us() + LINGER_US);
+
+	while (!w->stopping && !w->waiting && w->wanted <= w->written &&
+	       w->queued.bytes < LINGER_BYTES &&
+	       pthread_cond_timedwait(&w->news, &w->lock, &at) != ETIMEDOUT)
+		;
+}
+
+/* With the lock held: all that is queued goes behind what is held. */
+static void
+queue_take(struct writer *w)
+{
+	struct batch *b = &w->held, *q = &w->queued;
+
+	if (q->segments) {
+		*b->segments_end = q->segments;
+		b->segments_end = q->segments_end;
+	}
+	if (q->rows) {
+		*b->rows_end = q->rows;
+		b->rows_end = q->rows_end;
+	}
+	b->count += q->count;
+	b->bytes += q->bytes;
+	batch_init(q);
+	memset(w->filling, 0, sizeof(w->filling));
+}
+
 /* Waits for something to do; false when all is done and no more will come. */
 static bool
-batch_take(struct writer *w, struct batch *ret)
+work_take(struct writer *w, struct waiter **ret_waiters, bool *ret_final)
 {
 	pthread_mutex_lock(&w->lock);
 	if (w->failures)
 		back_off(w);
-	while (!w->first && !w->waiting && !w->stopping)
+	while (!w->held.count && !w->queued.count && !w->waiting && !w->stopping) {
+		w->idle = true;
 		pthread_cond_wait(&w->news, &w->lock);
-	*ret = (struct batch){.first = w->first,
-			      .count = w->rows,
-			      .waiters = w->waiting,
-			      .final = w->stopping};
-	ret->last = w->first ? CONTAINER_OF(w->end, struct row, next) : NULL;
+	}
+	w->idle = false;
+	if (!w->held.count)
+		linger(w);
+	queue_take(w);
+	*ret_waiters = w->waiting;
+	*ret_final = w->stopping; /* nothing can have been put since */
 	w->waiting = NULL;
 	w->waiting_end = &w->waiting;
 	pthread_mutex_unlock(&w->lock);
-	return ret->first || ret->waiters;
+	return w->held.count || *ret_waiters;
 }
 
-static int
-op_run(struct writer *w, enum op op, const struct value *values, size_t count)
+static void
+open_drop(struct writer *w, enum lane lane)
 {
-	sqlite3_stmt *st = w->ops[op];
-	int rc = SQLITE_OK;
-
-	for (size_t i = 0; i < count && rc == SQLITE_OK; i++)
-		rc = db__bind(st, (int)i + 1, &values[i]);
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_step(st);
-	return sqlite3_reset(st); /* says what the step said */
+	segment__free(w->open[lane]);
+	w->open[lane] = NULL;
 }
 
-static int
-batch_write(struct writer *w, const struct batch *b, struct err *e)
+static void
+open_drop_all(struct writer *w)
 {
-	if (b->count == 0)
-		return 0;
-	int rc = op_run(w, OP_BEGIN, NULL, 0);
-	const struct row *r = b->first;
-	for (size_t i = 0; i < b->count && rc == SQLITE_OK; i++) {
-		CHECK(r);
-		rc = op_run(w, r->op, r->values, r->count);
-		if (i + 1 < b->count) /* the last one's `next` belongs to those who put */
-			r = r->next;
+	for (size_t i = 0; i < LANE__COUNT; i++)
+		open_drop(w, (enum lane)i);
+}
+
+/*
+ * While little happens, what comes is joined to the segment before it, so that reading does not
+ * walk over thousands of small ones. Only the newest segment grows: of two records with one id
+ * the one in the later segment, or later in it, is the one that counts.
+ */
+static int
+segment_write(struct writer *w, struct segment *s)
+{
+	struct segment *open = w->open[s->lane];
+	int rc = SQLITE_NOTFOUND;
+
+	s->seq = 0;
+	if (open && open->lines.len < SMALL_BYTES && segment__takes(open, str_of(s->first))) {
+		char first[SEGMENT_ID];
+		memcpy(first, open->first, sizeof(first));
+		if (segment__join(open, s) < 0)
+			return SQLITE_NOMEM;
+		rc = segments__replace(&w->segments, open, first);
 	}
+	if (rc != SQLITE_NOTFOUND)
+		return rc;
+	open_drop(w, s->lane);
+	return segments__insert(&w->segments, s);
+}
+
+static int
+prune_run(struct writer *w, struct str oldest)
+{
+	char call[SEGMENT_ID], session[SEGMENT_ID];
+	struct segments *all = &w->segments;
+
+	open_drop_all(w); /* what is pruned must not grow */
+	snprintf(call, sizeof(call), "call_%.*s", STR_ARG(oldest));
+	snprintf(session, sizeof(session), "sess_%.*s", STR_ARG(oldest));
+	int rc = segments__prune(all, LANE_EVENTS, call + strlen("call_"));
 	if (rc == SQLITE_OK)
-		rc = op_run(w, OP_COMMIT, NULL, 0);
+		rc = segments__prune(all, LANE_CALLS, call);
+	if (rc == SQLITE_OK)
+		rc = segments__prune_sessions(all, session);
+	return rc;
+}
+
+static int
+row_run(struct writer *w, const struct row *r)
+{
+	if (r->op == OP_PRUNE)
+		return prune_run(w, (struct str){r->values[0].text, (size_t)r->values[0].number});
+	return db__run(w->ops[r->op], r->values, r->count);
+}
+
+static int
+held_write(struct writer *w, struct err *e)
+{
+	if (w->held.count == 0)
+		return 0;
+	int rc = db__run(w->ops[OP_BEGIN], NULL, 0);
+	for (struct segment *s = w->held.segments; s && rc == SQLITE_OK; s = s->next)
+		rc = segment_write(w, s);
+	for (const struct row *r = w->held.rows; r && rc == SQLITE_OK; r = r->next)
+		rc = row_run(w, r);
+	if (rc == SQLITE_OK)
+		rc = db__run(w->ops[OP_COMMIT], NULL, 0);
 	if (rc == SQLITE_OK)
 		return 0;
 	db__error(w->db, "write", e);
+	open_drop_all(w); /* they may have grown by what is now rolled back */
 	if (!sqlite3_get_autocommit(w->db))
-		op_run(w, OP_ROLLBACK, NULL, 0);
+		db__run(w->ops[OP_ROLLBACK], NULL, 0);
 	return E_STORE;
 }
 
-/* With the lock held. Returns the rows that may be freed. */
-static struct row *
-batch_drop(struct writer *w, const struct batch *b)
+static void
+segments_free(struct segment *s)
 {
-	size_t bytes = 0;
-
-	w->first = b->last->next;
-	b->last->next = NULL;
-	if (!w->first)
-		w->end = &w->first;
-	for (const struct row *r = b->first; r; r = r->next)
-		bytes += r->bytes;
-	w->rows -= b->count;
-	w->bytes -= bytes;
-	w->written += b->count;
-	w->commits++;
-	return b->first;
+	while (s) {
+		struct segment *next = s->next;
+		segment__free(s);
+		s = next;
+	}
 }
 
 static void
@@ -270,42 +410,75 @@ rows_free(struct row *r)
 	}
 }
 
+/* With the lock held: kept to be filled again, unless there are enough or it became large. */
 static void
-batch_settle(struct writer *w, const struct batch *b, int code, const struct err *e)
+segment_spare(struct writer *w, struct segment *s)
 {
-	struct row *written = NULL;
+	if (w->spares >= SPARES || s->lines.cap > 2 * LIMIT_STORE_SEGMENT) {
+		segment__free(s);
+		return;
+	}
+	s->next = w->spare;
+	w->spare = s;
+	w->spares++;
+}
 
+/* With the lock held, after the commit. */
+static void
+held_drop(struct writer *w)
+{
+	struct batch *b = &w->held;
+
+	for (struct segment *s = b->segments, *next; s; s = next) {
+		next = s->next;
+		if (s->seq && s->lines.len < SMALL_BYTES) { /* written as one of its own */
+			open_drop(w, s->lane);
+			w->open[s->lane] = s;
+		} else {
+			segment_spare(w, s);
+		}
+	}
+	rows_free(b->rows);
+	w->rows -= b->count;
+	w->bytes -= b->bytes;
+	w->written += b->count;
+	w->commits += b->count > 0;
+	batch_init(b);
+}
+
+static void
+work_settle(struct writer *w, struct waiter *waiters, int code, const struct err *e)
+{
 	pthread_mutex_lock(&w->lock);
 	if (code < 0) {
 		w->failures++;
 		w->failure = *e;
 	} else {
 		w->failures = 0;
-		if (b->count)
-			written = batch_drop(w, b);
+		held_drop(w);
 	}
-	for (struct waiter *a = b->waiters; a; a = a->next) {
+	for (struct waiter *a = waiters; a; a = a->next) {
 		a->code = code;
 		*w->answered_end = a;
 		w->answered_end = &a->next;
 	}
 	pthread_cond_broadcast(&w->settled);
 	pthread_mutex_unlock(&w->lock);
-	if (b->waiters)
+	if (waiters)
 		mailbox_post(w->box);
-	rows_free(written);
 }
 
 static void *
 writer_main(void *arg)
 {
 	struct writer *w = arg;
-	struct batch b = {.final = false};
+	struct waiter *waiters;
+	bool final = false;
 
-	while (!b.final && batch_take(w, &b)) {
+	while (!final && work_take(w, &waiters, &final)) {
 		struct err e = ERR_NONE;
-		int code = batch_write(w, &b, &e);
-		batch_settle(w, &b, code, &e);
+		int code = held_write(w, &e);
+		work_settle(w, waiters, code, &e);
 	}
 	pthread_mutex_lock(&w->lock);
 	w->ended = true;
@@ -321,7 +494,8 @@ writer__init(struct writer *w, sqlite3 **db, struct mailbox *box, struct err *e)
 
 	*w = (struct writer){.db = *db, .box = box};
 	*db = NULL;
-	w->end = &w->first;
+	batch_init(&w->queued);
+	batch_init(&w->held);
 	w->waiting_end = &w->waiting;
 	w->answered_end = &w->answered;
 	pthread_mutex_init(&w->lock, NULL);
@@ -331,10 +505,12 @@ writer__init(struct writer *w, sqlite3 **db, struct mailbox *box, struct err *e)
 	pthread_cond_init(&w->settled, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	for (size_t i = 0; i < OP__COUNT; i++)
-		if (sqlite3_prepare_v3(w->db, op_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &w->ops[i],
-				       NULL) != SQLITE_OK)
+		if (op_sql[i] && sqlite3_prepare_v3(w->db, op_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+						    &w->ops[i], NULL) != SQLITE_OK)
 			return db__error(w->db, op_sql[i], e);
-	int errnum = store__thread(&w->thread, writer_main, w);
+	if (segments__init(&w->segments, w->db) != SQLITE_OK)
+		return db__error(w->db, "segments", e);
+	int errnum = store__thread(&w->thread, "store-writer", writer_main, w);
 	if (errnum)
 		return err_errno(e, E_STORE, errnum, "writer thread");
 	w->started = true;
@@ -354,15 +530,41 @@ writer__stop(struct writer *w)
 	w->started = false;
 }
 
+static void *
+close_main(void *arg)
+{
+	sqlite3_close(arg);
+	return NULL;
+}
+
+/* The last to close a file still writes to it, and a disk that refuses may send a signal. */
+static void
+close_quietly(sqlite3 *db)
+{
+	pthread_t thread;
+
+	if (store__thread(&thread, "store-closer", close_main, db) == 0)
+		pthread_join(thread, NULL);
+	else
+		sqlite3_close(db);
+}
+
 void
 writer__done(struct writer *w)
 {
 	if (!w->db)
 		return;
-	rows_free(w->first); /* what the disk refused to the last */
+	/* What the disk refused to the last. */
+	segments_free(w->held.segments);
+	segments_free(w->queued.segments);
+	rows_free(w->held.rows);
+	rows_free(w->queued.rows);
+	segments_free(w->spare);
+	open_drop_all(w);
+	segments__done(&w->segments);
 	for (size_t i = 0; i < OP__COUNT; i++)
 		sqlite3_finalize(w->ops[i]);
-	sqlite3_close(w->db);
+	close_quietly(w->db);
 	pthread_cond_destroy(&w->settled);
 	pthread_cond_destroy(&w->news);
 	pthread_mutex_destroy(&w->lock);

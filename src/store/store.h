@@ -2,8 +2,9 @@
  * store.h - what survives the process: events, the journal of calls, remembered answers.
  *
  * Writes are queued and never block the loop; one writer thread commits them in groups
- * (SQLite in WAL mode). Rows are copied when they are put. Reads run on another thread and
- * end with a call on the loop. Several processes may share one file.
+ * (SQLite in WAL mode), two milliseconds late unless somebody waits for them. Rows are copied
+ * when they are put. Reads run on another thread and end with a call on the loop. Several
+ * processes may share one file.
  */
 
 #ifndef STORE_STORE_H
@@ -35,6 +36,7 @@ struct store_event {
 	const char *type, *actor, *sensitivity;
 	bool audit;
 	struct str payload; /* JSON */
+	struct str json;    /* the whole of it, by record.h; {NULL,0}: to be made of the above */
 };
 
 /* The journal row of a call. Put again with the same id it replaces what was there. */

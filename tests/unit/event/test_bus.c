@@ -246,6 +246,40 @@ the_ring_is_bounded_by_bytes(void **state)
 	free(large);
 }
 
+/* Small and large ones side by side, while the ring turns round and a reader lags behind. */
+static void
+what_the_ring_keeps_stays_whole(void **state)
+{
+	enum { EVENTS = 2 * LIMIT_EVENT_RING + 500, LAG = 4000, LARGE = 100 * 1000 };
+	struct bus_reader r = {.next = 1};
+	char *large = malloc(LARGE + 1);
+	uint64_t missed;
+	char text[32];
+
+	(void)state;
+	memset(large, 'x', LARGE);
+	large[LARGE] = '\0';
+	for (int i = 1; i <= EVENTS; i++) {
+		struct jw *w =
+		    bus_begin(bus,
+			      &(struct event_draft){.type = EVENT_TOOL_OUTPUT_DELTA,
+						    .session = str_of(i % 2 ? "odd" : "even")});
+		jw_member_int(w, "n", i);
+		jw_member(w, "filler", (struct str){large, (size_t)(i % 997 ? i % 50 : LARGE)});
+		bus_end(bus, NULL);
+		if (i <= LAG)
+			continue;
+		const struct event *ev = bus_next(bus, &r, &missed);
+		assert_int_equal(missed, 0);
+		assert_int_equal(ev->seq, i - LAG);
+		assert_true(str_is(ev->session, (i - LAG) % 2 ? "odd" : "even"));
+		snprintf(text, sizeof(text), "\"payload\":{\"n\":%d,", i - LAG);
+		assert_non_null(memmem(ev->json.ptr, ev->json.len, text, strlen(text)));
+		assert_true(str_ends(ev->json, S("\"sensitivity\":\"private\"}")));
+	}
+	free(large);
+}
+
 struct watcher {
 	struct bus_reader reader;
 	unsigned calls;
@@ -352,6 +386,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(
 		the_ring_is_bounded_by_count_and_tells_how_much_was_missed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_ring_is_bounded_by_bytes, setup, teardown),
+	    cmocka_unit_test_setup_teardown(what_the_ring_keeps_stays_whole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(news_come_later_and_once_for_many, setup, teardown),
 	    cmocka_unit_test_setup_teardown(one_who_attaches_for_older_events_is_told_at_once,
 					    setup, teardown),

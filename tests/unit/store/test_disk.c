@@ -61,7 +61,7 @@ a_new_file_has_the_catalogue_s_table(void **state)
 
 	(void)state;
 	const char *path = path_in("new.db");
-	assert_int_equal(sql_int(path, "PRAGMA user_version"), 1);
+	assert_int_equal(sql_int(path, "PRAGMA user_version"), 2);
 	assert_int_equal(sql_int(path,
 				 "SELECT count(*) FROM pragma_table_info('events') WHERE name IN"
 				 " ('id', 'timestamp_us', 'session_id', 'turn_id',"
@@ -71,6 +71,104 @@ a_new_file_has_the_catalogue_s_table(void **state)
 	assert_int_equal(sql_int(path, "SELECT count(*) FROM pragma_journal_mode"
 				       " WHERE journal_mode = 'wal'"),
 			 1);
+}
+
+/* A file as the first version left it. */
+static void
+file_of_version_1(const char *path)
+{
+	sql_run(path, embedded_sql[0].bytes.ptr);
+	sql_run(path,
+		"INSERT INTO events VALUES"
+		" ('02', 1778241600000002, 'sess_\"', 'turn_1', '01', 'tool.called', 'agent',"
+		" 'private', '{\"n\":1}', 0),"
+		" ('01', 1778241600000001, 'sess_\"', NULL, NULL, 'x', 'user', 'private', '{}',"
+		" 1);"
+		"INSERT INTO calls (id, tool_use_id, session_id, turn_id, tool, state, input,"
+		" opened_us) VALUES ('call_1', 'tu_1', 'sess_\"', 'turn_1', 'shell', 'running',"
+		" '{\"a\":1}', 1000000), ('call_2', 'tu_2', 'sess_\"', 'turn_1', 'shell',"
+		" 'running', '{\"cut... [cut, 99 bytes in all]', 1000000);"
+		"UPDATE calls SET state = 'completed', success = 1, closed_us = 2000000,"
+		" files_modified = '[\"b\"]' WHERE id = 'call_1';"
+		"INSERT INTO sessions (id, workspace) VALUES ('sess_\"', '/w');"
+		"INSERT INTO grants (id, workspace, tool, allow, created_us, answered_by)"
+		" VALUES ('grant_1', '/w', 'shell', 1, 7, 'cli');"
+		"PRAGMA user_version = 1");
+}
+
+static void
+grant_count(const struct store_grant *g, void *arg)
+{
+	(void)g;
+	++*(int *)arg;
+}
+
+static void
+a_file_of_the_first_version_loses_nothing(void **state)
+{
+	struct err e;
+	int grants = 0;
+
+	(void)state;
+	file_of_version_1(path_in("old.db"));
+	struct store *s = open_store(path_in("old.db"));
+	find_events(s, (struct store_query){.limit = 9, .session = S("sess_\"")});
+	assert_int_equal(page.count, 2);
+	assert_string_equal(page.json[1],
+			    "{\"id\":\"02\",\"timestamp\":\"2026-05-08T12:00:00.000002Z\","
+			    "\"session_id\":\"sess_\\\"\",\"turn_id\":\"turn_1\","
+			    "\"parent_event_id\":\"01\",\"type\":\"tool.called\","
+			    "\"actor\":\"agent\",\"payload\":{\"n\":1},"
+			    "\"sensitivity\":\"private\"}");
+	find_calls(s, (struct store_query){.limit = 9, .id = S("tu_1")});
+	assert_int_equal(page.count, 1);
+	assert_non_null(strstr(page.json[0], "\"state\":\"completed\",\"success\":true"));
+	assert_non_null(strstr(page.json[0], "\"input\":{\"a\":1},"));
+	assert_non_null(strstr(page.json[0], "\"files_modified\":[\"b\"]"));
+	find_calls(s, (struct store_query){.limit = 9, .id = S("call_2")});
+	assert_non_null(strstr(page.json[0], "\"success\":null"));
+	assert_non_null(strstr(page.json[0], "\"input\":\"{\\\"cut... [cut, 99 bytes in all]\""));
+	find_sessions(s, (struct store_query){.limit = 9});
+	assert_int_equal(page.count, 1);
+	assert_int_equal(store_load_grants(s, grant_count, &grants, &e), 0);
+	assert_int_equal(grants, 1);
+	/* All of it is old; the audit event stays. */
+	assert_int_equal(store_prune(s, INT64_C(4102444800000000)), 0);
+	find_events(s, (struct store_query){.limit = 9});
+	assert_int_equal(page.count, 1);
+	assert_string_equal(page.ids[0], "01");
+	store_free(s);
+	assert_int_equal(sql_int(path_in("old.db"), "PRAGMA user_version"), 2);
+	assert_int_equal(sql_int(path_in("old.db"), "SELECT count(*) FROM sqlite_master WHERE name"
+						    " LIKE '%_001'"),
+			 0);
+}
+
+/* The table of the catalogue is a view of what is kept. */
+static void
+the_view_shows_every_event(void **state)
+{
+	struct store *s = open_store(path_in("view.db"));
+	const char *path;
+
+	(void)state;
+	store_put_event(s, &(struct store_event){.id = S("01"),
+						 .wall_us = 1778241600000002,
+						 .session = S("s"),
+						 .type = "t",
+						 .payload = S("{\"a\":[1,\"\\u001e\"]}")});
+	store_put_event(s, &(struct store_event){
+			       .id = S("02"), .type = "u", .audit = true, .payload = S("{}")});
+	store_free(s);
+	path = path_in("view.db");
+	assert_int_equal(sql_int(path, "SELECT count(*) FROM events"), 2);
+	assert_int_equal(sql_int(path,
+				 "SELECT count(*) FROM events WHERE id = '01' AND timestamp_us ="
+				 " 1778241600000002 AND session_id = 's' AND turn_id IS NULL"
+				 " AND type = 't' AND audit = 0 AND"
+				 " json_extract(payload_json, '$.a[0]') = 1"),
+			 1);
+	assert_int_equal(sql_int(path, "SELECT audit FROM events WHERE type = 'u'"), 1);
 }
 
 static void
@@ -360,6 +458,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(file_and_directories_are_private, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_new_file_has_the_catalogue_s_table, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_file_of_the_first_version_loses_nothing, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(the_view_shows_every_event, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_file_of_a_newer_program_is_left_alone, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(what_is_no_database_is_refused, setup, teardown),

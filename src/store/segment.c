@@ -1,0 +1,265 @@
+/* segment.c - records put side by side, and found again. */
+
+#include "store/segment.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "json/json.h"
+
+#define RS '\x1e' /* stands in no JSON text */
+#define LF '\n'
+
+const struct lane_row segment__lanes[LANE__COUNT] = {
+    [LANE_EVENTS] = {LOG_EVENTS, "events", false},
+    [LANE_AUDIT] = {LOG_EVENTS, "events", true},
+    [LANE_CALLS] = {LOG_CALLS, "calls", false},
+};
+
+/* 7 letters of a ULID are 33 seconds; calls have "call_" before it. */
+static const size_t prefix_len[LOG__COUNT] = {[LOG_EVENTS] = 7, [LOG_CALLS] = 5 + 7};
+
+struct segment *
+segment__new(enum lane lane)
+{
+	struct segment *s = malloc(sizeof(*s));
+
+	if (!s)
+		return NULL;
+	*s = (struct segment){
+	    .lines = BUF_INIT(LIMIT_STORE_QUEUE_BYTES + LIMIT_STORE_SEGMENT),
+	    .sessions = BUF_INIT(LIMIT_STORE_QUEUE_BYTES),
+	    .uses = BUF_INIT(LIMIT_STORE_QUEUE_BYTES),
+	};
+	segment__reset(s, lane);
+	return s;
+}
+
+void
+segment__free(struct segment *s)
+{
+	if (!s)
+		return;
+	buf_done(&s->lines);
+	buf_done(&s->sessions);
+	buf_done(&s->uses);
+	free(s);
+}
+
+void
+segment__reset(struct segment *s, enum lane lane)
+{
+	s->next = NULL;
+	s->lane = lane;
+	s->seq = 0;
+	buf_reset(&s->lines);
+	buf_reset(&s->sessions);
+	buf_reset(&s->uses);
+	memset(s->seen, 0, sizeof(s->seen));
+	s->first[0] = s->last[0] = '\0';
+}
+
+struct str
+segment__prefix(enum log log, struct str id)
+{
+	return str_upto(id, prefix_len[log]);
+}
+
+bool
+segment__takes(const struct segment *s, struct str id)
+{
+	enum log log = segment__lanes[s->lane].log;
+
+	return s->lines.len == 0 ||
+	       (s->lines.len < LIMIT_STORE_SEGMENT &&
+		str_eq(segment__prefix(log, str_of(s->first)), segment__prefix(log, id)));
+}
+
+/* Kept in the file: it must be the same everywhere and for ever. */
+uint32_t
+segment__key(struct str text)
+{
+	uint64_t h = text.len, part;
+
+	for (; text.len > 0; text = str_from(text, sizeof(part))) {
+		part = 0;
+		memcpy(&part, text.ptr, text.len < sizeof(part) ? text.len : sizeof(part));
+		h = (h ^ le64toh(part)) * 0x9e3779b97f4a7c15u;
+		h ^= h >> 32;
+	}
+	h *= 0xbf58476d1ce4e5b9u; /* ids differ in their last letters only: once more for these */
+	return (uint32_t)(h >> 32);
+}
+
+uint32_t
+segment__key_at(const char *keys)
+{
+	uint32_t key;
+
+	memcpy(&key, keys, sizeof(key));
+	return le32toh(key);
+}
+
+bool
+segment__has(struct str keys, uint32_t key)
+{
+	for (size_t i = 0; i + sizeof(key) <= keys.len; i += sizeof(key))
+		if (segment__key_at(keys.ptr + i) == key)
+			return true;
+	return false;
+}
+
+static bool
+key_add(struct buf *keys, uint32_t key)
+{
+	key = htole32(key);
+	buf_add(keys, (struct str){(const char *)&key, sizeof(key)});
+	return !buf_failed(keys);
+}
+
+static bool
+session_note(struct segment *s, struct str session)
+{
+	uint32_t key = segment__key(session);
+	uint32_t *seen = &s->seen[key % SEGMENT_SEEN];
+
+	if (*seen == key && key)
+		return true;
+	*seen = key;
+	return key_add(&s->sessions, key);
+}
+
+static void
+range_widen(struct segment *s, struct str first, struct str last)
+{
+	CHECK(first.len < SEGMENT_ID && last.len < SEGMENT_ID);
+	if (s->lines.len == 0 || str_cmp(first, str_of(s->first)) < 0)
+		*(char *)mempcpy(s->first, first.ptr ? first.ptr : "", first.len) = '\0';
+	if (s->lines.len == 0 || str_cmp(last, str_of(s->last)) > 0)
+		*(char *)mempcpy(s->last, last.ptr ? last.ptr : "", last.len) = '\0';
+}
+
+/* A failure leaves nothing behind but keys too many. */
+int
+segment__add(struct segment *s, const struct record *r)
+{
+	bool noted = (!r->session.ptr || session_note(s, r->session)) &&
+		     (!r->use.ptr || key_add(&s->uses, segment__key(r->use)));
+	char *p = noted ? buf_room(&s->lines, r->json.len + 2) : NULL;
+
+	if (!p) {
+		s->lines.failed = s->sessions.failed = s->uses.failed = false;
+		return E_NOMEM;
+	}
+	range_widen(s, r->id, r->id);
+	*p++ = RS;
+	p = mempcpy(p, r->json.ptr, r->json.len);
+	*p = LF;
+	s->lines.len += r->json.len + 2;
+	return 0;
+}
+
+int
+segment__join(struct segment *s, const struct segment *with)
+{
+	range_widen(s, str_of(with->first), str_of(with->last));
+	buf_add(&s->sessions, buf_str(&with->sessions));
+	buf_add(&s->uses, buf_str(&with->uses));
+	buf_add(&s->lines, buf_str(&with->lines));
+	return buf_failed(&s->sessions) || buf_failed(&s->uses) || buf_failed(&s->lines) ? E_NOMEM
+											 : 0;
+}
+
+bool
+segment__next(struct str *lines, struct str *ret_json)
+{
+	if (lines->len == 0)
+		return false;
+	struct str from = str_from(*lines, lines->ptr[0] == RS);
+	const char *end = memchr(from.ptr, RS, from.len);
+	size_t len = end ? (size_t)(end - from.ptr) : from.len;
+
+	*lines = str_from(from, len);
+	*ret_json = str_upto(from, len && from.ptr[len - 1] == LF ? len - 1 : len);
+	return true;
+}
+
+/* Heads are always written in this order (record.c). HEAD__COUNT: not looked for. */
+static const struct head_key {
+	const char *text;
+	enum head head;
+} head_keys[LOG__COUNT][7] = {
+    [LOG_EVENTS] = {{"{\"id\":", HEAD_ID},
+		    {",\"timestamp\":", HEAD__COUNT},
+		    {",\"session_id\":", HEAD_SESSION},
+		    {",\"turn_id\":", HEAD_TURN},
+		    {",\"parent_event_id\":", HEAD__COUNT},
+		    {",\"type\":", HEAD_TYPE}},
+    [LOG_CALLS] = {{"{\"call_id\":", HEAD_ID},
+		   {",\"tool_use_id\":", HEAD_USE},
+		   {",\"session_id\":", HEAD_SESSION},
+		   {",\"turn_id\":", HEAD_TURN}},
+};
+
+/* The text of a quoted one with escapes in it. */
+static bool
+text_decode(struct str quoted, struct buf *decoded, struct str *ret)
+{
+	struct json_doc *doc = NULL;
+	size_t from = decoded->len;
+
+	if (json_parse(quoted, &json_door, &doc, NULL) == 0)
+		buf_add(decoded, json_str(json_root(doc)));
+	*ret = (struct str){decoded->ptr + from, decoded->len - from};
+	bool ok = doc && !buf_failed(decoded);
+	json_doc_unref(doc);
+	return ok;
+}
+
+/* Takes null or a string off the front of *rest. */
+static bool
+text_take(struct str *rest, struct buf *decoded, struct str *ret)
+{
+	bool escaped = false;
+	size_t i = 1;
+
+	*ret = (struct str){NULL, 0};
+	if (str_starts(*rest, S("null"))) {
+		*rest = str_from(*rest, 4);
+		return true;
+	}
+	if (rest->len == 0 || rest->ptr[0] != '"')
+		return false;
+	for (; i < rest->len && rest->ptr[i] != '"'; i++)
+		if (rest->ptr[i] == '\\')
+			escaped = true, i++;
+	if (i >= rest->len)
+		return false;
+	struct str quoted = str_upto(*rest, i + 1);
+	*rest = str_from(*rest, i + 1);
+	*ret = str_upto(str_from(quoted, 1), i - 1);
+	return !escaped || text_decode(quoted, decoded, ret);
+}
+
+bool
+segment__head(enum log log, struct str json, struct buf *decoded, struct str ret[HEAD__COUNT])
+{
+	struct str text;
+
+	for (size_t i = 0; i < HEAD__COUNT; i++)
+		ret[i] = (struct str){NULL, 0};
+	buf_reset(decoded);
+	if (!buf_room(decoded, json.len)) /* now: what points into it must not move */
+		return false;
+	for (const struct head_key *k = head_keys[log]; k->text; k++) {
+		if (!str_starts(json, str_of(k->text)))
+			return false;
+		json = str_from(json, strlen(k->text));
+		if (!text_take(&json, decoded, &text))
+			return false;
+		if (k->head < HEAD__COUNT)
+			ret[k->head] = text;
+	}
+	return ret[HEAD_ID].ptr != NULL;
+}

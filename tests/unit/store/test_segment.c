@@ -1,0 +1,170 @@
+/* test_segment.c - records side by side: what goes together, and what is found in them again. */
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "store/record.h"
+#include "store/segment.h"
+
+static void
+add(struct segment *s, const char *id, const char *session, const char *json)
+{
+	struct record r = {.id = str_of(id), .session = str_of(session), .json = str_of(json)};
+
+	assert_int_equal(segment__add(s, &r), 0);
+}
+
+static void
+records_come_out_as_they_went_in(void **state)
+{
+	struct segment *s = segment__new(LANE_EVENTS);
+	struct str json;
+
+	(void)state;
+	add(s, "02", NULL, "{\"a\":\n1}");
+	add(s, "01", NULL, "{}");
+	assert_true(str_eq(buf_str(&s->lines), S("\x1e{\"a\":\n1}\n\x1e{}\n")));
+	assert_string_equal(s->first, "01");
+	assert_string_equal(s->last, "02");
+	struct str lines = buf_str(&s->lines);
+	assert_true(segment__next(&lines, &json));
+	assert_true(str_is(json, "{\"a\":\n1}"));
+	assert_true(segment__next(&lines, &json));
+	assert_true(str_is(json, "{}"));
+	assert_false(segment__next(&lines, &json));
+	segment__free(s);
+	segment__free(NULL);
+}
+
+static void
+what_begins_alike_goes_together_until_it_is_full(void **state)
+{
+	struct segment *events = segment__new(LANE_AUDIT), *calls = segment__new(LANE_CALLS);
+	char *large = calloc(1, LIMIT_STORE_SEGMENT + 1);
+
+	(void)state;
+	assert_true(segment__takes(events, S("anything")));
+	add(events, "01ARZ3NDEK", NULL, "{}");
+	assert_true(segment__takes(events, S("01ARZ3N")));
+	assert_true(segment__takes(events, S("01ARZ3NZZZ")));
+	assert_false(segment__takes(events, S("01ARZ3MZZZ")));
+	assert_false(segment__takes(events, S("01ARZ3")));
+	add(calls, "call_01ARZ3NDEK", NULL, "{}");
+	assert_true(segment__takes(calls, S("call_01ARZ3NZZZ")));
+	assert_false(segment__takes(calls, S("call_01ARZ3MZZZ")));
+
+	memset(large, ' ', LIMIT_STORE_SEGMENT);
+	add(calls, "call_01ARZ3NDEL", NULL, large);
+	assert_false(segment__takes(calls, S("call_01ARZ3NDEM")));
+	segment__reset(calls, LANE_CALLS);
+	assert_true(segment__takes(calls, S("call_01ARZ3MZZZ")));
+	free(large);
+	segment__free(events);
+	segment__free(calls);
+}
+
+/* Ids of one millisecond differ in a letter or two: their keys must not. */
+static void
+every_session_is_noted_and_most_only_once(void **state)
+{
+	struct segment *s = segment__new(LANE_EVENTS);
+	char session[40];
+
+	(void)state;
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 16; i++) {
+			snprintf(session, sizeof(session), "sess_01M7JDM4PVM6ASDMZ2K0JANM%02d", i);
+			add(s, "01", session, "{}");
+			assert_true(
+			    segment__has(buf_str(&s->sessions), segment__key(str_of(session))));
+		}
+	}
+	assert_in_range(s->sessions.len, 16 * 4, 50 * 16 * 4 / 3);
+	assert_false(segment__has(buf_str(&s->sessions),
+				  segment__key(S("sess_01M7JDM4PVM6ASDMZ2K0JANM16"))));
+	segment__free(s);
+}
+
+/* They are in files that others have written: the same for ever. */
+static void
+keys_do_not_change(void **state)
+{
+	(void)state;
+	assert_int_equal(segment__key(S("sess_01M7JDM4PVM6ASDMZ2K0JANMF6")), 0x81121c45);
+	assert_int_equal(segment__key(S("")), 0);
+	assert_int_not_equal(segment__key(S("a")), segment__key(S("a\0")));
+}
+
+static void
+the_head_of_a_record_is_read_whatever_is_in_it(void **state)
+{
+	struct buf json = BUF_INIT(1 * MIB), decoded = BUF_INIT(1 * MIB);
+	struct str head[HEAD__COUNT];
+
+	(void)state;
+	record_event(&json, &(struct store_event){.id = S("01A"),
+						  .session = S("a\"b\\c\n\xc3\xa4"),
+						  .parent = S("\\\""),
+						  .type = "tool.called",
+						  .payload = S("{\"id\":\"02\"}")});
+	assert_true(segment__head(LOG_EVENTS, buf_str(&json), &decoded, head));
+	assert_true(str_is(head[HEAD_ID], "01A"));
+	assert_true(str_is(head[HEAD_SESSION], "a\"b\\c\n\xc3\xa4"));
+	assert_true(str_is(head[HEAD_TYPE], "tool.called"));
+	assert_null(head[HEAD_TURN].ptr);
+
+	buf_reset(&json);
+	record_call(&json, &(struct store_call){.id = S("call_1"),
+						.tool_use_id = S("\",\"session_id\":\"other"),
+						.session = S("s"),
+						.turn = S(""),
+						.input = S("{}")});
+	assert_true(segment__head(LOG_CALLS, buf_str(&json), &decoded, head));
+	assert_true(str_is(head[HEAD_USE], "\",\"session_id\":\"other"));
+	assert_true(str_is(head[HEAD_SESSION], "s"));
+	assert_true(str_is(head[HEAD_TURN], "") && head[HEAD_TURN].ptr);
+	buf_done(&json);
+	buf_done(&decoded);
+}
+
+static void
+what_is_no_record_is_not_taken_for_one(void **state)
+{
+	static const char whole[] = "{\"id\":\"01\",\"timestamp\":null,\"session_id\":null,"
+				    "\"turn_id\":null,\"parent_event_id\":null,\"type\":\"t\\n\"";
+	struct buf decoded = BUF_INIT(1 * KIB);
+	struct str head[HEAD__COUNT];
+
+	(void)state;
+	for (size_t len = 0; len < strlen(whole); len++) {
+		char *part = strndup(whole, len); /* its end is where it seems */
+		assert_false(segment__head(LOG_EVENTS, (struct str){part, len}, &decoded, head));
+		free(part);
+	}
+	assert_true(segment__head(LOG_EVENTS, str_of(whole), &decoded, head));
+	assert_false(segment__head(LOG_CALLS, str_of(whole), &decoded, head));
+	assert_false(
+	    segment__head(LOG_EVENTS,
+			  S("{\"id\":null,\"timestamp\":null,\"session_id\":null,\"turn_id\":null,"
+			    "\"parent_event_id\":null,\"type\":null"),
+			  &decoded, head));
+	buf_done(&decoded);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(records_come_out_as_they_went_in),
+	    cmocka_unit_test(what_begins_alike_goes_together_until_it_is_full),
+	    cmocka_unit_test(every_session_is_noted_and_most_only_once),
+	    cmocka_unit_test(keys_do_not_change),
+	    cmocka_unit_test(the_head_of_a_record_is_read_whatever_is_in_it),
+	    cmocka_unit_test(what_is_no_record_is_not_taken_for_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
