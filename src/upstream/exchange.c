@@ -381,12 +381,13 @@ answer_result(struct exchange *x, const struct reply *r)
 		exchange__fail(x, &e);
 }
 
-/* What a server refuses to us it does not refuse to the client: 401 is not about its token. */
+/* What a server refuses to us it does not refuse to the client: 401 is not about its token. Nor is
+ * an answer that is too large the fault of the arguments. */
 static int
 code_of(const struct reply *r)
 {
-	static const int kept[] = {E_TIMEOUT,   E_TOO_LARGE, E_LIMIT,    E_UNAVAILABLE,
-				   E_EXECUTION, E_CANCELLED, E_STOPPING, E_NOMEM};
+	static const int kept[] = {E_TIMEOUT,   E_LIMIT,    E_UNAVAILABLE, E_EXECUTION,
+				   E_CANCELLED, E_STOPPING, E_NOMEM};
 
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 		if (r->code == kept[i])

@@ -106,6 +106,13 @@ backoff_ms(const struct upstream *u)
 	return ms * 3 / 4 + ms * chance / 2 / UINT16_MAX;
 }
 
+/* Nobody asks for what is not known to be there. */
+static bool
+looks_for_itself(const struct upstream *u)
+{
+	return !u->known.seen || u->subscriptions.len > 0;
+}
+
 static void retry_due(void *arg);
 
 /* One more failure; when is it tried again? */
@@ -123,8 +130,8 @@ bad_luck(struct upstream *u, const struct err *why, bool at_start)
 	log_line(LOG_WARN, at_start ? "a server could not be started" : "a server went away",
 		 "server", name_z(u), "why", why->text, "stderr", u->last_words, NULL);
 	move(u, enough ? UPSTREAM_QUARANTINED : UPSTREAM_FAILED);
-	/* Nobody asks for what is not known to be there: it is looked for again. */
-	if (!u->known.seen || enough || u->subscriptions.len > 0)
+	upstream__news(u, NEWS_STATE); /* also when only its problem is another */
+	if (looks_for_itself(u) || enough)
 		(void)timer_start(u->set->loop, &u->retry, delay, retry_due, u);
 }
 
@@ -179,7 +186,7 @@ retry_due(void *arg)
 		u->fails = LIMIT_UPSTREAM_FAILS - 1; /* one chance */
 		move(u, UPSTREAM_FAILED);
 	}
-	if (u->waiting.len > 0 || !u->known.seen || u->subscriptions.len > 0)
+	if (u->waiting.len > 0 || looks_for_itself(u))
 		begin(u);
 }
 
@@ -249,10 +256,22 @@ upstream__reladder(struct upstream *u)
 
 /* ---- the end ---- */
 
+/* Requests of our own are forgotten: an answer that still comes must not go on with the start. */
+static void
+own_asks_end(struct upstream *u)
+{
+	ask__forget(&u->climb);
+	subscriptions__end(u);
+	for (int i = 0; i < LIST__COUNT; i++)
+		listing__stop(&u->listings[i]);
+}
+
 static void
 close_link(struct upstream *u)
 {
 	u->phase = PHASE_CLOSING;
+	u->probing = false;
+	own_asks_end(u);
 	timer_stop(u->set->loop, &u->idle);
 	u->link->ops->close(u->link);
 }
@@ -263,7 +282,6 @@ upstream__failed(struct upstream *u, const struct err *e)
 	struct err why = *e;
 
 	upstream_ref(u);
-	ask__forget(&u->climb);
 	bad_luck(u, &why, true);
 	close_link(u);
 	waiting_fail(u, &why);
@@ -290,10 +308,7 @@ asks_end(struct upstream *u, const struct err *how)
 
 	err_set(&e, u->set->stopping ? E_STOPPING : E_UNAVAILABLE,
 		"the server %s went away while it worked: %.600s", name_z(u), how->text);
-	ask__forget(&u->climb);
-	subscriptions__end(u);
-	for (int i = 0; i < LIST__COUNT; i++)
-		listing__stop(&u->listings[i]);
+	own_asks_end(u);
 	while (in_flight(u) > 0) {
 		struct list *l = u->flying.len ? &u->flying : &u->asking;
 		exchange__fail(exchange__of(list_first(l)), &e);
@@ -330,6 +345,8 @@ upstream__closed(struct upstream *u, const struct err *how)
 		waiting_fail(u, how);
 	} else if (was == PHASE_READY) {
 		bad_luck(u, how, false);
+	} else if (u->state == UPSTREAM_FAILED && looks_for_itself(u)) {
+		upstream__need(u); /* its end took longer than its back-off */
 	}
 	upstream__pump(u);
 	upstream_unref(u); /* the link's */

@@ -22,6 +22,7 @@ usage: fake_server.py [word...]     words say how it behaves:
   start-garbage     writes something that is no message first
   flood             a list_changed flood behind each tools/list, once
   ignore-eof        does not end when its stdin is closed, nor by SIGTERM
+  linger            does not end when its stdin is closed
   log=FILE          appends every message it gets to the file
   count=FILE        appends a line at each start
   header-once       modern: the first tools/call gets -32020
@@ -88,7 +89,7 @@ def text(id, s):
 def read():
     line = sys.stdin.buffer.readline()
     if not line:
-        if has("ignore-eof"):
+        if has("ignore-eof") or has("linger"):
             while True:
                 time.sleep(60)
         sys.exit(0)

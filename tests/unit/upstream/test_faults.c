@@ -175,6 +175,29 @@ a_crash_loop_ends_in_quarantine(void **state)
 	assert_int_not_equal(upstream_state(u), UPSTREAM_QUARANTINED);
 }
 
+/* Its end takes longer than its back-off: one at a time, and it is still looked for again. */
+static void
+a_server_that_lingers_is_started_again(void **state)
+{
+	char count[128], word[140], line[64];
+	unsigned starts = 0;
+	struct err e;
+
+	(void)state;
+	snprintf(count, sizeof(count), "%s/count", dir);
+	snprintf(word, sizeof(word), "count=%s", count);
+	struct upstream *u =
+	    house_server((struct server){.words = {"mute", "linger", word}, .start_ms = 100});
+	UNTIL(strstr(house_shown(u), "\"restarts\":1"));
+	FILE *f = fopen(count, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		starts++;
+	fclose(f);
+	assert_in_range(starts, 1, 2);
+	assert_int_equal(upstreams_set(set, NULL, 0, &e), 0);
+}
+
 static void
 a_server_with_a_problem_is_not_started(void **state)
 {
@@ -213,10 +236,15 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, house_setup, house_teardown)
 	const struct CMUnitTest tests[] = {
-	    TEST(every_fault_ends_and_harms_nobody),      TEST(a_late_answer_is_dropped),
-	    TEST(a_server_that_says_nothing_is_replaced), TEST(a_server_that_never_answers_fails),
-	    TEST(a_program_that_is_not_there_is_named),   TEST(a_crash_loop_ends_in_quarantine),
-	    TEST(a_server_with_a_problem_is_not_started), TEST(lists_that_do_not_end_are_cut),
+	    TEST(every_fault_ends_and_harms_nobody),
+	    TEST(a_late_answer_is_dropped),
+	    TEST(a_server_that_says_nothing_is_replaced),
+	    TEST(a_server_that_never_answers_fails),
+	    TEST(a_program_that_is_not_there_is_named),
+	    TEST(a_crash_loop_ends_in_quarantine),
+	    TEST(a_server_that_lingers_is_started_again),
+	    TEST(a_server_with_a_problem_is_not_started),
+	    TEST(lists_that_do_not_end_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
