@@ -33,9 +33,12 @@ struct hf_job; /* one execution of a tool */
 struct hf_options {
 	const char
 	    *config; /* a YAML file; NULL: $XDG_CONFIG_HOME/holdfast/config.yaml if there is one */
-	const char *state; /* directory of the journal; NULL: $XDG_STATE_HOME/holdfast */
-	bool ephemeral;    /* keep nothing on disk */
-	bool no_builtins;  /* without the five built-in tools */
+	const char *state;     /* directory of the journal; NULL: $XDG_STATE_HOME/holdfast */
+	bool ephemeral;        /* keep nothing on disk */
+	bool no_builtins;      /* without the built-in tools */
+	bool no_servers;       /* without the MCP servers of the configuration */
+	const char *workspace; /* of clients that come over HTTP and name none; NULL: none, unless
+				  the configuration has one */
 };
 
 /* On failure *ret is NULL and hf_error(NULL) tells why (per thread). */
@@ -50,6 +53,16 @@ HF_API const char *hf_version(void);
 HF_API int hf_run(struct hf *hf);
 HF_API void hf_stop(
     struct hf *hf); /* any thread: running calls are cancelled, then hf_run returns */
+
+/* Any thread: the configuration is read again, soon. One that is wrong changes nothing; GET /status
+ * and an event tell. The file is also watched. */
+HF_API void hf_reload(struct hf *hf);
+/* The JSON Schema of configuration files. */
+HF_API const char *hf_config_schema(void);
+/* Is it right? NULL: the file at the usual place. hf_error(NULL) tells what is not. `warn` (may be
+ * NULL) hears of what will have no effect. */
+HF_API int hf_config_check(const char *file, void (*warn)(const char *sentence, void *arg),
+			   void *arg);
 
 /* Doors. */
 HF_API int hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port);

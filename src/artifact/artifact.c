@@ -61,8 +61,8 @@ artifacts_tune(struct artifacts *a, const struct artifacts_spec *spec)
 	a->spec.keep_secrets = spec->keep_secrets;
 	a->spec.shown = or_else(spec->shown, LIMIT_RESULT_SHOWN);
 	a->spec.keep_us = (int64_t)or_else((uint64_t)spec->keep_us, LIMIT_ARTIFACT_HOURS * HOUR_US);
-	a->spec.max_bytes = or_else(spec->max_bytes,
-				    a->in_memory ? LIMIT_ARTIFACTS_MEMORY : LIMIT_ARTIFACTS_BYTES);
+	a->spec.max_bytes =
+	    or_else(spec->max_bytes, a->in_memory ? LIMIT_ARTIFACTS_MEMORY : LIMIT_ARTIFACTS_BYTES);
 }
 
 int

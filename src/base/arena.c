@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define FIRST_CHUNK ((size_t)4096)
+#define SPARES 64 /* first chunks kept for the next, per thread */
 #define ALIGN _Alignof(max_align_t)
 
 struct chunk {
@@ -23,10 +24,41 @@ struct arena {
 	size_t used;
 };
 
+/* Calls come and go in thousands, and each has one. */
+static _Thread_local struct chunk *spares;
+static _Thread_local unsigned spare_count, spare_most;
+
+static struct chunk *
+spare_take(void)
+{
+	struct chunk *c = spares;
+
+	if (!c)
+		return NULL;
+	spares = c->older;
+	spare_count--;
+	return c;
+}
+
+static void
+chunk_free(struct chunk *c)
+{
+	if (c->size != FIRST_CHUNK || spare_count >= spare_most) {
+		free(c);
+		return;
+	}
+	c->older = spares;
+	spares = c;
+	spare_count++;
+}
+
 static struct chunk *
 chunk_new(size_t size)
 {
-	struct chunk *c = malloc(sizeof(*c) + size);
+	struct chunk *c = size == FIRST_CHUNK ? spare_take() : NULL;
+
+	if (!c)
+		c = malloc(sizeof(*c) + size);
 
 	if (c)
 		*c = (struct chunk){.size = size};
@@ -53,7 +85,7 @@ arena_free(struct arena *a)
 		return;
 	for (struct chunk *c = a->newest, *older; c; c = older) {
 		older = c->older;
-		free(c);
+		chunk_free(c);
 	}
 }
 
@@ -132,4 +164,12 @@ size_t
 arena_used(const struct arena *a)
 {
 	return a->used;
+}
+
+void
+arena_recycle(bool on)
+{
+	spare_most = on ? SPARES : 0;
+	for (struct chunk *c; !on && (c = spare_take());)
+		free(c);
 }

@@ -26,7 +26,7 @@ buf_room(struct buf *b, size_t n)
 		return b->ptr + b->len;
 	size_t cap = b->cap ? b->cap : 256;
 	while (cap < b->len + n + 1)
-		cap += cap / 2 + 1;
+		cap *= 2;
 	if (cap > b->max + 1)
 		cap = b->max + 1;
 	char *p = realloc(b->ptr, cap);
@@ -40,7 +40,7 @@ buf_room(struct buf *b, size_t n)
 }
 
 void
-buf_add(struct buf *b, struct str s)
+buf__add(struct buf *b, struct str s)
 {
 	char *p = s.len ? buf_room(b, s.len) : NULL;
 
@@ -51,25 +51,18 @@ buf_add(struct buf *b, struct str s)
 }
 
 void
-buf_addz(struct buf *b, const char *z)
-{
-	buf_add(b, str_of(z));
-}
-
-void
-buf_addc(struct buf *b, char c)
-{
-	buf_add(b, (struct str){&c, 1});
-}
-
-void
 buf_vaddf(struct buf *b, const char *fmt, va_list ap)
 {
 	va_list again;
 
+	size_t room = b->failed ? 0 : b->cap - b->len;
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, again);
+	int n = vsnprintf(room ? b->ptr + b->len : NULL, room, fmt, again);
 	va_end(again);
+	if (n >= 0 && (size_t)n < room) {
+		b->len += (size_t)n;
+		return; /* it fitted, as it mostly does */
+	}
 	if (n < 0) {
 		b->failed = true;
 		return;

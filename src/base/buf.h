@@ -37,9 +37,28 @@ buf_reset(struct buf *b) /* empty, memory kept */
 	b->failed = false;
 }
 
-void buf_add(struct buf *b, struct str s);
-void buf_addz(struct buf *b, const char *z);
-void buf_addc(struct buf *b, char c);
+void buf__add(struct buf *b, struct str s);
+/* Most of what is written fits, and then it is a copy. */
+static inline void
+buf_add(struct buf *b, struct str s)
+{
+	if (b->failed || s.len >= b->cap - b->len) {
+		buf__add(b, s);
+		return;
+	}
+	memcpy(b->ptr + b->len, s.len ? s.ptr : "", s.len);
+	b->len += s.len;
+}
+static inline void
+buf_addz(struct buf *b, const char *z)
+{
+	buf_add(b, str_of(z));
+}
+static inline void
+buf_addc(struct buf *b, char c)
+{
+	buf_add(b, (struct str){&c, 1});
+}
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vaddf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 

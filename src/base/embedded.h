@@ -11,7 +11,9 @@ struct embedded {
 };
 
 extern const struct embedded embedded_cards[];
+extern const struct embedded embedded_mcp[]; /* the tools of the gateway's own */
 extern const struct embedded embedded_pages[];
-extern const struct embedded embedded_metas[]; /* meta-schemas */
+extern const struct embedded embedded_metas[];  /* meta-schemas */
+extern const struct embedded embedded_config[]; /* the form of the configuration file */
 
 #endif

@@ -45,8 +45,8 @@ struct err_row {
 
 struct err {
 	int code;
-	char text[1024];
-	char inside[512];
+	char text[512];
+	char inside[256];
 };
 
 #define ERR_NONE ((struct err){.code = E_OK})

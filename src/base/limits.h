@@ -83,8 +83,8 @@
 #define LIMIT_MCP_OFFERS (64 * MIB)      /* a list of all servers while it is put together */
 #define LIMIT_URI_PARTS 64               /* of a template: texts and expressions */
 #define LIMIT_MCP_OPEN 4096              /* requests of all clients, unanswered */
-#define LIMIT_MCP_SESSIONS 1024          /* legacy ones over HTTP */
-#define LIMIT_MCP_COMMONS 256            /* workspaces that modern requests over HTTP share */
+#define LIMIT_MCP_SESSIONS 512           /* legacy ones over HTTP; each holds a descriptor */
+#define LIMIT_MCP_COMMONS 64             /* workspaces that modern requests over HTTP share */
 #define LIMIT_MCP_COMMONS_SLOTS 64       /* calls of one that run together */
 #define LIMIT_MCP_COMMONS_MS 300000      /* then one that nobody uses ends */
 #define LIMIT_MCP_SWEEP_MS 60000         /* between looks for those */
@@ -245,9 +245,9 @@
 
 /* Upstreams */
 #define LIMIT_UPSTREAMS 256
-#define LIMIT_UPSTREAM_SPEC (4 * MIB)        /* what is configured of one */
-#define LIMIT_UPSTREAM_PLACES 32             /* requests to one at once, when nothing is said */
-#define LIMIT_UPSTREAM_CONCURRENCY 256       /* and whatever is said */
+#define LIMIT_UPSTREAM_SPEC (4 * MIB)       /* what is configured of one */
+#define LIMIT_UPSTREAM_PLACES 32            /* requests to one at once, when nothing is said */
+#define LIMIT_UPSTREAM_CONCURRENCY 256      /* and whatever is said */
 #define LIMIT_UPSTREAM_WAITING 1024         /* more of them, for their place */
 #define LIMIT_UPSTREAM_MESSAGE (8 * MIB)    /* one that we send */
 #define LIMIT_UPSTREAM_SKIPPED (64 * MIB)   /* of what is no message, before it is given up */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -57,9 +58,15 @@ start_thread(struct api *api, struct err *e)
 }
 
 static int
-open_here(struct api *api, enum api_where where, const char *config, struct err *e)
+open_here(struct api *api, int where, const char *config, struct err *e)
 {
-	struct hf_options options = {.config = config, .ephemeral = where == API_DRY};
+	char here[LIMIT_PATH];
+	struct hf_options options = {
+	    .config = config,
+	    .workspace = getcwd(here, sizeof(here)),
+	    .ephemeral = (where & API_WHERE) == API_DRY,
+	    .no_servers = !(where & API_SERVERS),
+	};
 
 	child_become_reaper(); /* better with it, possible without */
 	log_set_level(LOG_WARN);
@@ -84,18 +91,18 @@ find_daemon(struct api *api, struct err *e)
 }
 
 int
-api_open(enum api_where where, const char *config, struct api **ret, struct err *e)
+api_open(int where, const char *config, struct api **ret, struct err *e)
 {
 	struct api *api = calloc(1, sizeof(*api));
 	int code = E_STOPPING;
 
 	if (!api)
 		return err_plain(e, E_NOMEM);
-	if (where != API_PRIVATE)
+	if ((where & API_WHERE) != API_PRIVATE && !(where & API_ALONE))
 		code = find_daemon(api, e);
 	/* Only when nobody answers: a socket that others could stand behind is no reason to go on.
 	 */
-	if (code == E_STOPPING && where != API_DAEMON)
+	if (code == E_STOPPING && (where & API_WHERE) != API_DAEMON)
 		code = open_here(api, where, config, e);
 	if (code < 0) {
 		api_close(api);
@@ -106,14 +113,14 @@ api_open(enum api_where where, const char *config, struct api **ret, struct err 
 }
 
 int
-api_enter(enum api_where where, struct api **ret)
+api_enter(int where, struct api **ret)
 {
 	struct err e;
 	int code = api_open(where, NULL, ret, &e);
 
 	if (code == 0)
 		return EXIT_FINE;
-	if (code == E_STOPPING && where == API_DAEMON)
+	if (code == E_STOPPING && (where & API_WHERE) == API_DAEMON)
 		refuse("no gateway is running; `holdfast serve` starts one");
 	else
 		refuse("%s", err_text(&e));

@@ -22,10 +22,15 @@ enum api_where {
 	API_DRY,     /* the daemon, or else this process with nothing kept */
 	API_DAEMON,  /* the daemon only: E_STOPPING when there is none */
 	API_PRIVATE, /* this process only */
+	API_WHERE = 0xf,
+	/* With one of them: the servers of the configuration are needed. Without it a gateway in
+	 * this process starts none of them. */
+	API_SERVERS = 0x10,
+	API_ALONE = 0x20, /* with API_DRY: not the daemon */
 };
-int api_open(enum api_where where, const char *config, struct api **ret, struct err *e);
+int api_open(int where, const char *config, struct api **ret, struct err *e);
 /* As api_open, but says what is wrong; EXIT_FINE or EXIT_NO_GATEWAY. */
-int api_enter(enum api_where where, struct api **ret);
+int api_enter(int where, struct api **ret);
 void api_close(struct api *api); /* takes NULL */
 struct hf;
 struct api *api_around(struct hf *hf); /* of a gateway that runs already and stays the caller's */

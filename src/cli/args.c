@@ -44,6 +44,10 @@ take_value(struct reader *r, const struct option_row *o, const char *joined)
 		return err_set(r->err, E_BAD_REQUEST, "--%s needs %s", o->name, o->value);
 	if (!joined)
 		r->next++;
+	if (r->args->given_count == ARGS_GIVEN)
+		return err_set(r->err, E_BAD_REQUEST, "there are more than %d options", ARGS_GIVEN);
+	r->args->given[r->args->given_count].option = o;
+	r->args->given[r->args->given_count++].value = value;
 	r->args->values[o - option_rows] = value;
 	return 0;
 }
@@ -111,6 +115,18 @@ read_word(struct reader *r, const char *word)
 	return 0;
 }
 
+/* What stands behind "--": arguments, or what the command is to run. */
+static void
+read_rest(struct reader *r, bool *options)
+{
+	*options = false;
+	if (!strstr(r->args->command->arguments, "--"))
+		return;
+	r->args->rest = r->next;
+	while (*r->next)
+		r->next++;
+}
+
 int
 args_parse(const struct command_row *command, char *const *argv, struct args *ret, struct err *e)
 {
@@ -123,7 +139,7 @@ args_parse(const struct command_row *command, char *const *argv, struct args *re
 	while (*r.next && code == 0) {
 		const char *word = *r.next++;
 		if (options && strcmp(word, "--") == 0)
-			options = false;
+			read_rest(&r, &options);
 		else if (options && strncmp(word, "--", 2) == 0)
 			code = read_long(&r, word + 2);
 		else if (options && word[0] == '-' && word[1])
@@ -149,4 +165,16 @@ bool
 args_given(const struct args *a, const char *option)
 {
 	return args_value(a, option) != NULL;
+}
+
+const char *
+args_next(const struct args *a, const char *option, size_t *at)
+{
+	const struct option_row *o = find_long(a->command, str_of(option));
+
+	CHECK(o);
+	while (*at < a->given_count)
+		if (a->given[(*at)++].option == o)
+			return a->given[*at - 1].value;
+	return NULL;
 }

@@ -4,7 +4,8 @@
  *	--name value, --name=value, -n value, -nvalue; switches may share a dash: -ab
  *	"--" ends the options; "-" alone is an argument; options may stand anywhere
  *
- * Given twice, the last one counts.
+ * Given twice, the last one counts; args_next gives all of them. A command whose usage shows "--"
+ * gets the words behind it as they are, beside those it has before.
  */
 
 #ifndef CLI_ARGS_H
@@ -13,14 +14,21 @@
 #include "base/err.h"
 #include "cli/table.h"
 
-#define ARGS_MOST 4 /* words besides options; the table never asks for more */
+#define ARGS_MOST 4   /* words besides options; the table never asks for more */
+#define ARGS_GIVEN 64 /* options with a value, counted with repetitions */
 
 struct args {
 	const struct command_row *command;
 	const char *values[OPTION_COUNT]; /* by the table; "" for a switch, NULL = not given */
 	const char *words[ARGS_MOST];
 	size_t count;
-	bool help; /* --help or -h was there */
+	struct {
+		const struct option_row *option;
+		const char *value;
+	} given[ARGS_GIVEN]; /* in the order they came */
+	size_t given_count;
+	char *const *rest; /* behind "--", NULL-terminated; NULL: there was none */
+	bool help;         /* --help or -h was there */
 };
 
 /* argv without the program and the command. E_BAD_REQUEST with a sentence that helps. */
@@ -30,6 +38,8 @@ int args_parse(const struct command_row *command, char *const *argv, struct args
 /* The command must have an option of that name. */
 const char *args_value(const struct args *a, const char *option); /* NULL = not given */
 bool args_given(const struct args *a, const char *option);
+/* Each value of an option that may be repeated: start with *at = 0; NULL at the end. */
+const char *args_next(const struct args *a, const char *option, size_t *at);
 
 /* What each command is given, and gives back: an exit code. */
 enum exit_code {

@@ -9,6 +9,7 @@
 #include "cli/find.h"
 #include "cli/follow.h"
 #include "cli/input.h"
+#include "cli/servers.h"
 #include "cli/show.h"
 #include "json/write.h"
 
@@ -210,7 +211,9 @@ cmd_call(const struct args *a)
 	int code = read_input(&c);
 
 	if (code == EXIT_FINE)
-		code = api_enter(API_ANY, &c.follow.api);
+		code = api_enter(API_ANY | API_SERVERS, &c.follow.api);
+	if (code == EXIT_FINE && !api_is_daemon(c.follow.api))
+		tool_await(c.follow.api, a->words[0], COME_UP_MS);
 	if (code == EXIT_FINE) {
 		c.follow.person = c.follow.yes ? NULL : term_person();
 		code = make_call(&c);

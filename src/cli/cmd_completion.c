@@ -41,6 +41,7 @@ static const struct {
     {"log-level", "debug info warn error"},
     {"draft", "7 2020"},
     {"form", "jcs contextweaver metis focal"},
+    {"surface", "gateway proxy all"},
 };
 
 static const char *
@@ -79,7 +80,16 @@ print_commands(const char *group)
 	}
 }
 
-/* In a group the words of the command are two. */
+static void
+bash_options(const struct command_row *command)
+{
+	printf("--help");
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (takes_option(command->name, &option_rows[i]))
+			printf(" --%s", option_rows[i].name);
+}
+
+/* In a group the words of the command are two, unless the group is a command by itself. */
 static void
 bash_groups(void)
 {
@@ -92,8 +102,13 @@ bash_groups(void)
 		       "\t\t\tCOMPREPLY=($(compgen -W '",
 		       command_rows[i].name);
 		print_commands(command_rows[i].name);
-		printf(" --help' -- \"$word\"))\n\t\t\treturn\n\t\tfi\n"
-		       "\t\tcommand=\"$command ${COMP_WORDS[2]}\" ;;\n");
+		putchar(' ');
+		bash_options(&command_rows[i]);
+		printf("' -- \"$word\"))\n\t\t\treturn\n\t\tfi\n"
+		       "\t\tcase ' ");
+		print_commands(command_rows[i].name);
+		printf(" ' in *\" ${COMP_WORDS[2]} \"*) command=\"$command ${COMP_WORDS[2]}\" ;; "
+		       "esac ;;\n");
 	}
 	printf("\tesac\n");
 }
@@ -101,10 +116,8 @@ bash_groups(void)
 static void
 bash_command(const struct command_row *command)
 {
-	printf("\t'%s') options='--help", command->name);
-	for (size_t i = 0; i < OPTION_COUNT; i++)
-		if (takes_option(command->name, &option_rows[i]))
-			printf(" --%s", option_rows[i].name);
+	printf("\t'%s') options='", command->name);
+	bash_options(command);
 	printf("'%s ;;\n", takes_files(command) ? " files=1" : "");
 }
 
@@ -120,7 +133,7 @@ bash(void)
 	print_commands("");
 	printf(" --help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
 	       "\tcase $before in\n"
-	       "\t-w|--workspace) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n"
+	       "\t-w|--workspace|--cwd) COMPREPLY=($(compgen -d -- \"$word\")); return ;;\n"
 	       "\t-c|--config|--socket) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
 	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
 		printf("\t--%s) COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
@@ -192,9 +205,13 @@ zsh_groups(void)
 		       "\t\t\t_describe command commands\n"
 		       "\t\t\treturn\n"
 		       "\t\tfi\n"
-		       "\t\tcommand=\"$command $words[2]\"\n"
-		       "\t\tshift words\n"
-		       "\t\t(( CURRENT-- ))\n"
+		       "\t\tif [[ ' ");
+		print_commands(command_rows[i].name);
+		printf(" ' == *\" $words[2] \"* ]]; then\n"
+		       "\t\t\tcommand=\"$command $words[2]\"\n"
+		       "\t\t\tshift words\n"
+		       "\t\t\t(( CURRENT-- ))\n"
+		       "\t\tfi\n"
 		       "\tfi\n");
 	}
 }

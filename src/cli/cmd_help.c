@@ -72,6 +72,7 @@ print_notes(const struct command_row *command)
 		}
 }
 
+/* A command, which may have others below it. */
 static void
 print_command(const struct command_row *command)
 {
@@ -82,6 +83,8 @@ print_command(const struct command_row *command)
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		if (strcmp(option_rows[i].command, command->name) == 0)
 			print_option(&option_rows[i]);
+	if (command_is_group(command))
+		print_commands(command->name);
 	print_notes(command);
 }
 
@@ -90,7 +93,7 @@ help_print(const struct command_row *command)
 {
 	if (!command)
 		print_program();
-	else if (command_is_group(command))
+	else if (command_is_group(command) && strcmp(command->arguments, "COMMAND") == 0)
 		print_group(command);
 	else
 		print_command(command);

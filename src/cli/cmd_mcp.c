@@ -103,7 +103,7 @@ attach(const struct args *a, struct api **ret, struct err *e)
 	const char *config = args_value(a, "config");
 
 	if (args_given(a, "standalone"))
-		return api_open(API_PRIVATE, config, ret, e);
+		return api_open(API_PRIVATE | API_SERVERS, config, ret, e);
 	int code = api_open(API_DAEMON, NULL, ret, e);
 	if (code == E_STOPPING)
 		return start_daemon(config, ret, e);
@@ -129,8 +129,8 @@ client_name(struct buf *out)
 }
 
 static int
-upgrade(struct api *api, const struct path *workspace, int *ret_fd, struct buf *early,
-	struct err *e)
+upgrade(struct api *api, const struct path *workspace, const char *surface, int *ret_fd,
+	struct buf *early, struct err *e)
 {
 	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD);
 	struct client *c = NULL;
@@ -140,6 +140,10 @@ upgrade(struct api *api, const struct path *workspace, int *ret_fd, struct buf *
 	url_add(&target, str_of(workspace->text));
 	buf_addz(&target, "&client=");
 	client_name(&target);
+	if (surface) {
+		buf_addz(&target, "&surface=");
+		url_add(&target, str_of(surface));
+	}
 	if (!buf_z(&target))
 		code = err_set(e, E_TOO_LARGE, "the workspace's path is too long");
 	else if ((code = api_connect(api, &c, e)) == 0)
@@ -150,13 +154,13 @@ upgrade(struct api *api, const struct path *workspace, int *ret_fd, struct buf *
 }
 
 static int
-relay(struct api *api, const struct path *workspace)
+relay(struct api *api, const struct path *workspace, const char *surface)
 {
 	struct buf early = BUF_INIT(64 * KIB);
 	struct err e;
 	int fd = -1, code;
 
-	if (upgrade(api, workspace, &fd, &early, &e) < 0) {
+	if (upgrade(api, workspace, surface, &fd, &early, &e) < 0) {
 		refuse("%s", err_text(&e));
 		code = EXIT_NO_GATEWAY;
 	} else {
@@ -183,7 +187,7 @@ cmd_mcp(const struct args *a)
 		refuse("%s", err_text(&e));
 		return EXIT_NO_GATEWAY;
 	}
-	code = relay(api, &workspace);
+	code = relay(api, &workspace, args_value(a, "surface"));
 	api_close(api);
 	return code;
 }

@@ -2,7 +2,8 @@
  * cmd_serve.c - the daemon: opens the gateway, its doors, and stays until it is told to stop.
  *
  * Signals are taken by a thread of their own: the first asks the gateway to stop, the second (or
- * ten seconds of waiting) ends the process at once, until the gateway is closed.
+ * ten seconds of waiting) ends the process at once, until the gateway is closed. SIGHUP has the
+ * configuration read again.
  */
 
 #include <pthread.h>
@@ -21,6 +22,7 @@
 #include "base/log.h"
 #include "cli/api.h"
 #include "cli/args.h"
+#include "cli/find.h"
 #include "cli/serve.h"
 #include "cli/term.h"
 #include "holdfast.h"
@@ -28,12 +30,14 @@
 
 #define STOP_MS 10000
 #define LOOK_SECONDS 1
+#define NUDGE SIGUSR1 /* from our own main thread: look what has changed */
 
 struct daemon {
 	const struct args *args;
 	struct listen listen;
 	struct path socket;
 	struct path token_file;
+	struct path workspace;
 	char token[TOKEN_TEXT]; /* "" = none is asked for */
 	uint64_t idle_seconds;  /* 0 = for ever */
 	struct hf *hf;
@@ -70,6 +74,19 @@ read_log_level(const struct args *a)
 	return EXIT_FINE;
 }
 
+/* Where one is started by hand is where its tools work; one that `holdfast mcp` or the system
+ * starts is nowhere. */
+static int
+read_workspace(struct daemon *d)
+{
+	if (args_given(d->args, "workspace"))
+		return find_workspace(d->args, &d->workspace);
+	if (d->idle_seconds || !realpath(".", d->workspace.text) ||
+	    strcmp(d->workspace.text, "/") == 0)
+		d->workspace.text[0] = '\0';
+	return EXIT_FINE;
+}
+
 static int
 read_options(struct daemon *d)
 {
@@ -86,7 +103,7 @@ read_options(struct daemon *d)
 		    d->listen.host);
 	if ((code = read_idle(d)) != EXIT_FINE || (code = read_log_level(d->args)) != EXIT_FINE)
 		return code;
-	return EXIT_FINE;
+	return read_workspace(d);
 }
 
 static int
@@ -269,6 +286,8 @@ wait_for_end(struct daemon *d, const sigset_t *set)
 			    : sigwaitinfo(set, NULL);
 		if (n == SIGINT || n == SIGTERM)
 			break;
+		if (n == SIGHUP)
+			hf_reload(d->hf); /* it is there until this thread has let it go */
 		if (n < 0 && api)
 			idle = is_idle(api, &calls) ? idle + LOOK_SECONDS : 0;
 	}
@@ -291,13 +310,20 @@ wait_for_close(const struct daemon *d, const sigset_t *set)
 	return 0;
 }
 
+static void
+serve_signals(sigset_t *set)
+{
+	term_signals(set);
+	sigaddset(set, NUDGE);
+}
+
 static void *
 watch(void *arg)
 {
 	struct daemon *d = arg;
 	sigset_t set;
 
-	term_signals(&set);
+	serve_signals(&set);
 	wait_for_end(d, &set);
 	if (!d->over)
 		log_line(LOG_INFO, "stopping", NULL);
@@ -317,7 +343,7 @@ static void
 nudge(struct daemon *d, atomic_bool *what)
 {
 	*what = true;
-	pthread_kill(d->watch, SIGHUP);
+	pthread_kill(d->watch, NUDGE);
 }
 
 static int
@@ -357,6 +383,7 @@ open_gateway(struct daemon *d)
 	struct hf_options options = {
 	    .config = args_value(d->args, "config"),
 	    .ephemeral = args_given(d->args, "ephemeral"),
+	    .workspace = d->workspace.text[0] ? d->workspace.text : NULL,
 	};
 	struct err e;
 
@@ -390,7 +417,7 @@ cmd_serve(const struct args *a)
 	if ((code = refuse_second(&d)) != EXIT_FINE)
 		return code;
 	/* Before there is any other thread: they all inherit it. */
-	term_signals(&set);
+	serve_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if ((code = open_gateway(&d)) == EXIT_FINE && (code = open_doors(&d)) == EXIT_FINE)
 		code = run(&d);

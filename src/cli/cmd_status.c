@@ -52,6 +52,25 @@ print_page(struct str page)
 	buf_done(&text);
 }
 
+/* Where its settings are, and whether it could not take what is there now. */
+static void
+print_config(const struct json *status)
+{
+	struct buf text = BUF_INIT(16 * KIB);
+	struct str wrong = member(status, "config_error");
+
+	text_safe(&text, member(json_get(status, S("config")), "file"), SAFE_LINE);
+	print_line("settings", buf_str(&text));
+	if (wrong.len) {
+		buf_reset(&text);
+		text_safe(&text, wrong, SAFE_LINE);
+		fputs(paint(stdout, RED), stdout);
+		print_line("not taken", buf_str(&text));
+		fputs(paint(stdout, PLAIN), stdout);
+	}
+	buf_done(&text);
+}
+
 static void
 print(const struct json *status, const char *socket)
 {
@@ -66,6 +85,7 @@ print(const struct json *status, const char *socket)
 		print_page(member(status, "page"));
 	print_line("socket", str_of(socket));
 	printf("  %-12s %lld\n", "process", (long long)member_int(status, "pid"));
+	print_config(status);
 	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
 		printf("  %-12s %lld\n", figures[i], (long long)member_int(status, figures[i]));
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/near.h"
 #include "cli/args.h"
+#include "cli/servers.h"
 #include "cli/show.h"
 #include "cli/term.h"
 #include "json/write.h"
@@ -13,7 +14,7 @@ static const struct column columns[] = {
     {"TOOL", "name", SHOW_TEXT},
     {"MAY", "side_effects", SHOW_TEXT},
     {"EFFECT", "reversibility", SHOW_TEXT},
-    {"WHAT IT DOES", "description", SHOW_SENTENCE},
+    {"WHAT IT DOES", "description", SHOW_TOOL},
 };
 
 /* Text of a card as a paragraph: indented, on a terminal broken between words. */
@@ -107,6 +108,7 @@ print_tool(const struct json *tool)
 	static const struct column fields[] = {
 	    {"tool", "name", SHOW_TEXT},
 	    {"title", "title", SHOW_TEXT},
+	    {"server", "server", SHOW_TEXT},
 	    {"may", "side_effects", SHOW_TEXT},
 	    {"effect", "reversibility", SHOW_TEXT},
 	    {"ends within", "timeout_ms", SHOW_MS},
@@ -116,6 +118,10 @@ print_tool(const struct json *tool)
 	const struct json *examples = json_get(tool, S("examples"));
 
 	show_fields(tool, fields, ARRAY_LEN(fields));
+	if (json_bool(json_get(tool, S("changed"))))
+		printf("\n%sIt has changed since it was accepted, and is not called: see `holdfast "
+		       "pins`.%s\n",
+		       paint(stdout, YELLOW), paint(stdout, PLAIN));
 	putchar('\n');
 	print_paragraph("", member(tool, "description"));
 	printf("\n%s\n", json_len(arguments) ? "Arguments:" : "It takes no arguments.");
@@ -163,10 +169,12 @@ cmd_tools(const struct args *a)
 	bool json = args_given(a, "json");
 	struct reply tools;
 	struct api *api;
-	int code = api_enter(API_DRY, &api);
+	int code = api_enter(API_DRY | API_SERVERS, &api);
 
 	if (code != EXIT_FINE)
 		return code;
+	if (!api_is_daemon(api))
+		servers_settle(api, COME_UP_MS);
 	code = api_get(api, &tools, "/tools");
 	api_close(api);
 	if (code != EXIT_FINE)

@@ -70,7 +70,7 @@ main(int argc, char **argv)
 	const struct command_row *command = command_of(words, &used);
 	if (!command)
 		return unknown(words[0]);
-	if (command_is_group(command) && words[1] && words[1][0] != '-')
+	if (command_is_group(command) && command->most == 0 && words[1] && words[1][0] != '-')
 		return command_unknown(command->name, words[1]);
 	if (args_parse(command, argv + 1 + used, &args, &e) < 0)
 		return usage_error(&args, "%s", err_text(&e));

@@ -11,6 +11,7 @@
 #include "cli/api.h"
 #include "cli/args.h"
 #include "cli/input.h"
+#include "cli/servers.h"
 #include "search/learned.h"
 #include "text/plain.h"
 
@@ -252,10 +253,12 @@ shelve_gateway(struct shelf **ret)
 	struct reply tools;
 	struct api *api;
 	struct err e;
-	int code = api_enter(API_DRY, &api);
+	int code = api_enter(API_DRY | API_SERVERS, &api);
 
 	if (code != EXIT_FINE)
 		return code;
+	if (!api_is_daemon(api))
+		servers_settle(api, COME_UP_MS);
 	code = api_get(api, &tools, "/tools");
 	api_close(api);
 	if (code != EXIT_FINE)

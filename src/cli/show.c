@@ -141,6 +141,23 @@ outcome_text(struct buf *out, const struct json *row)
 		buf_addz(out, json_bool(json_get(row, S("success"))) ? "ok" : "error");
 }
 
+static void
+latency_text(struct buf *out, const struct json *v)
+{
+	double p50, p99;
+
+	if (json_double(json_get(v, S("p50")), &p50) && json_double(json_get(v, S("p99")), &p99))
+		buf_addf(out, "%.*f/%.*f", p50 < 10, p50, p99 < 10, p99);
+}
+
+static void
+tool_text(struct buf *out, const struct json *row)
+{
+	if (json_bool(json_get(row, S("changed"))))
+		buf_addz(out, "[changed: see `holdfast pins`] ");
+	sentence_text(out, member(row, "description"));
+}
+
 void
 cell_text(struct buf *out, const struct json *row, const struct column *c)
 {
@@ -152,8 +169,9 @@ cell_text(struct buf *out, const struct json *row, const struct column *c)
 	case SHOW_TIME: time_text(out, json_str(v), true); break;
 	case SHOW_CLOCK: time_text(out, json_str(v), false); break;
 	case SHOW_MS: ms_text(out, v); break;
-	case SHOW_SENTENCE: sentence_text(out, json_str(v)); break;
 	case SHOW_WHAT: what_text(out, row); break;
+	case SHOW_TOOL: tool_text(out, row); break;
+	case SHOW_LATENCY: latency_text(out, v); break;
 	case SHOW_OUTCOME: outcome_text(out, row); break;
 	}
 }

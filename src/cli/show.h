@@ -8,14 +8,15 @@
 #include "cli/api.h"
 
 enum show_as {
-	SHOW_TEXT,     /* strings, numbers, lists: whatever it is, on one line */
-	SHOW_ID,       /* the last characters of an identifier: enough to name it */
-	SHOW_TIME,     /* date and time here */
-	SHOW_CLOCK,    /* only the time */
-	SHOW_MS,       /* a duration */
-	SHOW_SENTENCE, /* the first one */
-	SHOW_WHAT,     /* of the whole row: see what_text */
-	SHOW_OUTCOME,  /* of a journal's row: ok, error (the tool said so), failed, or its state */
+	SHOW_TEXT,    /* strings, numbers, lists: whatever it is, on one line */
+	SHOW_ID,      /* the last characters of an identifier: enough to name it */
+	SHOW_TIME,    /* date and time here */
+	SHOW_CLOCK,   /* only the time */
+	SHOW_MS,      /* a duration */
+	SHOW_WHAT,    /* of the whole row: see what_text */
+	SHOW_TOOL,    /* of a tool's row: its first sentence, and whether it has changed */
+	SHOW_LATENCY, /* {p50, p99} in milliseconds */
+	SHOW_OUTCOME, /* of a journal's row: ok, error (the tool said so), failed, or its state */
 };
 
 struct column {

@@ -31,6 +31,13 @@ static const struct gist {
      true},
     {"tool.confirmation_resolved", BOLD, "{tool_name}: {decision}[ by {by}][, {scope}]"},
     {"tool.output_delta", PLAIN, "{tool_name}: {text}"},
+    {"tool.definition_changed", YELLOW, "{server}: {tool} (holdfast pins)"},
+    {"tool.definition_accepted", BOLD, "{server}: {tool}"},
+    {"server.state_changed", DIM, "{server}: {state}[: {reason}]"},
+    {"server.tools_changed", DIM,
+     "{server}[, new: {added}][, gone: {removed}][, changed: {changed}]"},
+    {"config.reloaded", DIM, "{file}"},
+    {"config.rejected", RED, "{error}"},
 };
 
 static bool

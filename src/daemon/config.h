@@ -1,14 +1,28 @@
 /*
  * config.h - the one configuration file.
  *
- * YAML (and so JSON). Unknown keys are errors with their line, and a near name if there is
- * one: a setting that is silently ignored is worse than none.
+ * YAML (and so JSON). Its form is data/config.schema.json, which is published and checked here by
+ * our own engine. Unknown keys are errors with their line, and a near name if there is one: a
+ * setting that is silently ignored is worse than none. Keys that other clients have in the same
+ * files are taken with a warning.
+ *
+ *   config.c          the file; settings of our own; the schema
+ *   config_servers.c  mcpServers and servers: what becomes of each
+ *   config_vars.c     ${VAR} and its like
+ *   config_env.c      the environment of a server that is started here
+ *
+ * What is wrong with one server beyond the form (a variable that is not set) disables that server
+ * alone. Values of variables are never in a message.
  */
 
 #ifndef DAEMON_CONFIG_H
 #define DAEMON_CONFIG_H
 
+#include "base/arena.h"
+#include "base/limits.h"
+#include "json/canon.h"
 #include "policy/policy.h"
+#include "provider/mcp.h"
 
 /* What can be said of a group of tools; the built-in ones are such a group. */
 struct config_tools {
@@ -27,10 +41,37 @@ struct config {
 	struct config_tools builtin;
 	struct config_results results;
 	int64_t retention_days;
+	const char *workspace; /* of clients that name none; NULL: there is none */
+
+	/* The servers that are to be used, each once in both; NULL where there are none. */
+	struct upstream_spec *servers;
+	struct mcp_settings *settings;
+	size_t server_count;
+	const char *const *disabled; /* names of those that are not, by the file's own word */
+	size_t disabled_count;
+
+	const char *warnings[LIMIT_CONFIG_WARNINGS]; /* whole sentences, with line and key */
+	size_t warning_count;
+
+	char digest[DIGEST_TEXT]; /* of the file's bytes; "": there is no file */
+	struct arena *arena;      /* all of the above that is text */
 };
 
-/* A missing file at the default place is the defaults; a named one must be there. E_CONFIG. */
-int config_load(const char *path, struct config *ret, struct err *e);
-void config_done(struct config *c);
+struct config_source {
+	const char *path; /* NULL: the usual place, where it may be missing */
+	const char
+	    *workspace; /* absolute: the default workspace unless the file names one; or NULL */
+};
+
+/* E_CONFIG; *ret is to be done with in any case. May be called on a worker. */
+int config_load(const struct config_source *from, struct config *ret, struct err *e);
+/* The same of a text that is here already. */
+int config_read(struct str text, const char *workspace, struct config *ret, struct err *e);
+void config_done(struct config *c); /* zeroed memory too */
+
+/* The digest of the file as it is now: "" when it is not there or cannot be read. */
+void config_digest(const char *path, char out[static DIGEST_TEXT]);
+
+struct str config_schema(void); /* data/config.schema.json */
 
 #endif

@@ -38,7 +38,7 @@ refuse_late(struct hf *hf)
 	pthread_mutex_unlock(&hf->lock);
 }
 
-/* The end, in order: calls, then doors, then the loop. */
+/* The end, in order: calls, then servers, then doors, then the loop. */
 static void
 doors_closed(void *arg)
 {
@@ -50,11 +50,20 @@ doors_closed(void *arg)
 }
 
 static void
+servers_over(void *arg)
+{
+	struct hf *hf = arg;
+
+	hf->servers_over = true;
+	front_stop(hf->front, STOP_GRACE_MS, doors_closed, hf);
+}
+
+static void
 calls_over(void *arg)
 {
 	struct hf *hf = arg;
 
-	front_stop(hf->front, STOP_GRACE_MS, doors_closed, hf);
+	upstreams_stop(hf->upstreams, servers_over, hf);
 }
 
 static void
@@ -75,17 +84,42 @@ letters(void *arg)
 
 	pthread_mutex_lock(&hf->lock);
 	size_t count = hf->fd_count;
-	bool stop = hf->stop_asked;
+	bool stop = hf->stop_asked, reload = hf->reload_asked;
 	memcpy(fds, hf->fds, sizeof(fds));
 	hf->fd_count = 0;
+	hf->reload_asked = false;
 	pthread_mutex_unlock(&hf->lock);
 
 	for (size_t i = 0; i < count; i++)
 		if (http_adopt(front_server(hf->front), fds[i], &e) < 0)
 			log_line(LOG_ERROR, "a connection was not taken", "error", err_text(&e),
 				 "inside", e.inside, NULL);
+	if (reload)
+		hf__reload(hf, true);
 	if (stop)
 		stop_on_loop(hf);
+}
+
+static void
+servers_ended(void *arg)
+{
+	struct hf *hf = arg;
+
+	hf->servers_over = true;
+	loop_stop(hf->loop);
+}
+
+/* Nothing of a gateway that could not be opened goes on. */
+static void
+abandon(struct hf *hf)
+{
+	if (hf->upstreams) {
+		upstreams_stop(hf->upstreams, servers_ended, hf);
+		while (!hf->servers_over)
+			loop_run(hf->loop);
+	}
+	hf->stopped = true;
+	hf_close(hf);
 }
 
 int
@@ -105,8 +139,7 @@ hf_open(const struct hf_options *options, struct hf **ret)
 		code = mailbox_init(hf->loop, &hf->mailbox, letters, hf, &hf->err);
 	if (code < 0) {
 		open_error = hf->err;
-		hf->stopped = true;
-		hf_close(hf);
+		abandon(hf);
 		return code;
 	}
 	*ret = hf;
@@ -127,6 +160,45 @@ hf_stop(struct hf *hf)
 	hf->stop_asked = true;
 	pthread_mutex_unlock(&hf->lock);
 	mailbox_post(&hf->mailbox);
+}
+
+void
+hf_reload(struct hf *hf)
+{
+	pthread_mutex_lock(&hf->lock);
+	hf->reload_asked = true;
+	pthread_mutex_unlock(&hf->lock);
+	mailbox_post(&hf->mailbox);
+}
+
+const char *
+hf_config_schema(void)
+{
+	return config_schema().ptr;
+}
+
+int
+hf_config_check(const char *file, void (*warn)(const char *sentence, void *arg), void *arg)
+{
+	struct config c = {0};
+	struct buf line = BUF_INIT(2 * KIB);
+	char here[LIMIT_PATH];
+	struct config_source from = {.path = file, .workspace = getcwd(here, sizeof(here))};
+	int code = config_load(&from, &c, &open_error);
+
+	for (size_t i = 0; code == 0 && warn && i < c.warning_count; i++)
+		warn(c.warnings[i], arg);
+	for (size_t i = 0; code == 0 && warn && i < c.server_count; i++) {
+		if (!c.servers[i].problem.len)
+			continue;
+		buf_reset(&line);
+		buf_addf(&line, "%.*s: %.*s", STR_ARG(c.servers[i].name),
+			 STR_ARG(c.servers[i].problem));
+		warn(buf_z(&line), arg);
+	}
+	buf_done(&line);
+	config_done(&c);
+	return code;
 }
 
 void

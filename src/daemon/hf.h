@@ -9,12 +9,15 @@
 #include "daemon/config.h"
 #include "front/front.h"
 #include "holdfast.h"
+#include "loop/watch.h"
 #include "provider/builtin.h"
+#include "provider/mcp.h"
 
 #define HF_WAITING_FDS 64
 
 struct hf {
 	struct loop *loop;
+	struct config_source source; /* where the configuration comes from; its strings are below */
 	struct config config;
 	struct store *store;
 	struct artifacts *artifacts;
@@ -24,13 +27,36 @@ struct hf {
 	struct catalog *catalog;
 	struct learned *learned;
 	struct builtins *builtins;
+	struct upstreams *upstreams;
+	struct mcp_provider *mcp;
+	struct servers *servers; /* what was told of them */
+	bool no_servers;
+	bool servers_over; /* none runs any more */
 	struct sessions *sessions;
 	struct gateway gw;
 	struct front *front;
 	const char *shut[4]; /* our own places, closed to every workspace */
 	char *state_dir;
 	char *config_dir;
-	char *config_file; /* given by name, or NULL */
+	char *config_file;  /* where it really lies, or NULL */
+	char *config_path;  /* absolute: where it is looked for */
+	char *config_given; /* by name, or NULL */
+	char *workspace;    /* the default one that was given, or NULL */
+	bool ephemeral;
+	struct watch *watch; /* of config_path */
+	struct reloading {
+		struct work work;
+		struct config next;
+		struct err err;
+		int code;
+		bool running;
+		bool forced; /* also when the file is as it was */
+		bool same;   /* it is */
+		bool again, again_forced;
+		bool wrong; /* the last one was not taken: err says why */
+		unsigned loads;
+		char tried[DIGEST_TEXT]; /* the file that was read last */
+	} reloading;
 	struct list subscribers;
 	struct err err;
 	struct timer janitor; /* forgets what is older than config.retention_days */
@@ -56,12 +82,28 @@ struct hf {
 	int fds[HF_WAITING_FDS];
 	size_t fd_count;
 	bool stop_asked;
+	bool reload_asked;
 	bool closed; /* nobody takes a descriptor any more */
 };
 
 /* wire.c */
 int hf__wire(struct hf *hf, const struct hf_options *o);
 void hf__unwire(struct hf *hf);
+struct artifacts_spec hf__artifacts_spec(const struct hf *hf); /* as the configuration says */
+void hf__warn(struct hf *hf); /* what the configuration says that will have no effect */
+
+/* reload.c */
+#define CONFIG_QUIET_MS 200                  /* editors write in several steps */
+void hf__reload(struct hf *hf, bool forced); /* soon; forced: also a file that is as it was */
+void hf__watch_config(struct hf *hf);
+void hf__write_config(struct jw *w, void *hf);
+
+/* servers.c */
+int hf__servers_open(struct hf *hf, struct err *e);
+int hf__servers_set(struct hf *hf, const struct config *c, struct err *e);
+/* After a change: those that are others than before are started, to see what they offer now. */
+void hf__servers_refresh(struct hf *hf, const struct config *old);
+void hf__servers_close(struct hf *hf); /* after upstreams_stop, or before any was set */
 
 /* janitor.c */
 void hf__start_janitor(struct hf *hf);

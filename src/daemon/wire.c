@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -18,6 +19,32 @@ nomem(void *made, struct err *e)
 	return made ? 0 : err_plain(e, E_NOMEM);
 }
 
+/* Where the configuration is looked for, as a path that does not depend on where we are. */
+static char *
+whole_path(const char *given)
+{
+	char here[LIMIT_PATH], *path = NULL;
+
+	if (given[0] == '/')
+		return strdup(given);
+	if (!getcwd(here, sizeof(here)) || asprintf(&path, "%s/%s", here, given) < 0)
+		return NULL;
+	return path;
+}
+
+static int
+keep_options(struct hf *hf, const struct hf_options *o, struct err *e)
+{
+	hf->ephemeral = o->ephemeral;
+	hf->no_servers = o->no_servers;
+	hf->workspace = o->workspace ? whole_path(o->workspace) : NULL;
+	hf->config_given = o->config ? strdup(o->config) : NULL;
+	hf->source = (struct config_source){.path = hf->config_given, .workspace = hf->workspace};
+	if ((o->workspace && !hf->workspace) || (o->config && !hf->config_given))
+		return err_plain(e, E_NOMEM);
+	return 0;
+}
+
 static int
 wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 {
@@ -30,16 +57,17 @@ wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 		return code;
 	hf->config_dir = strdup(config.text);
 	hf->state_dir = strdup(o->state ? o->state : state.text);
-	if (!hf->config_dir || !hf->state_dir)
+	hf->config_path = whole_path(o->config ? o->config : file.text);
+	if (!hf->config_dir || !hf->state_dir || !hf->config_path)
 		return err_plain(e, E_NOMEM);
 	if (!o->ephemeral && (code = path_make_dir(hf->state_dir, e)) < 0)
 		return code;
 	hf->shut[0] = hf->config_dir;
 	hf->shut[1] = hf->state_dir;
 	/* Wherever it lies, a tool that writes it would make its own rules. */
-	hf->config_file = realpath(o->config ? o->config : file.text, NULL);
+	hf->config_file = realpath(hf->config_path, NULL);
 	hf->shut[2] = hf->config_file;
-	return 0;
+	return keep_options(hf, o, e);
 }
 
 static int
@@ -55,22 +83,29 @@ wire_store(struct hf *hf, const struct hf_options *o, struct err *e)
 	return store_open(hf->loop, file.text, &hf->store, e);
 }
 
-static int
-wire_artifacts(struct hf *hf, const struct hf_options *o, struct err *e)
+struct artifacts_spec
+hf__artifacts_spec(const struct hf *hf)
 {
 	const struct config_results *results = &hf->config.results;
-	struct path dir;
-	struct artifacts_spec spec = {
-	    .dir = o->ephemeral ? NULL : dir.text,
+
+	return (struct artifacts_spec){
 	    .keep_secrets = !results->redact,
 	    .shown = (size_t)results->max_bytes,
-	    .max_bytes = o->ephemeral ? LIMIT_ARTIFACTS_MEMORY : (uint64_t)results->keep_mib * MIB,
+	    .max_bytes = hf->ephemeral ? LIMIT_ARTIFACTS_MEMORY : (uint64_t)results->keep_mib * MIB,
 	    .keep_us = results->keep_hours * HOUR_US,
 	};
+}
+
+static int
+wire_artifacts(struct hf *hf, struct err *e)
+{
+	struct artifacts_spec spec = hf__artifacts_spec(hf);
+	struct path dir;
 	int n = snprintf(dir.text, sizeof(dir.text), "%s/artifacts", hf->state_dir);
 
 	if (n < 0 || (size_t)n >= sizeof(dir.text))
 		return err_set(e, E_CONFIG, "the state directory's path is too long");
+	spec.dir = hf->ephemeral ? NULL : dir.text;
 	return artifacts_open(&spec, &hf->artifacts, e);
 }
 
@@ -93,10 +128,31 @@ warn_unknown_tool(struct str tool, void *arg)
 {
 	struct hf *hf = arg;
 	const struct tool *near = catalog_near(hf->catalog, tool);
+	bool of_server = hf->config.server_count && memmem(tool.ptr, tool.len, "__", 2);
 
-	if (!catalog_find(hf->catalog, tool))
+	if (!catalog_find(hf->catalog, tool) && !of_server)
 		log_line(LOG_WARN, "tool_confirmation.per_tool: there is no such tool", "name",
 			 tool.ptr, near ? "near" : NULL, near ? near->name.ptr : NULL, NULL);
+}
+
+void
+hf__warn(struct hf *hf)
+{
+	const struct config *c = &hf->config;
+
+	for (size_t i = 0; i < c->warning_count; i++)
+		log_line(LOG_WARN, "configuration", "warning", c->warnings[i], NULL);
+	for (size_t i = 0; i < c->server_count && !hf->no_servers; i++)
+		if (c->servers[i].problem.len)
+			log_line(LOG_WARN, "a server is not used", "server", c->servers[i].name.ptr,
+				 "problem", c->servers[i].problem.ptr, NULL);
+	policy_each_tool(c->policy, warn_unknown_tool, hf);
+}
+
+static void
+reload_asked(void *arg)
+{
+	hf_reload(arg);
 }
 
 static void
@@ -118,6 +174,7 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .store = hf->store,
 	    .artifacts = hf->artifacts,
 	    .sessions = hf->sessions,
+	    .upstreams = hf->upstreams,
 	    .learned = hf->learned,
 	    .taught = hf__learned_changed,
 	    .taught_arg = hf,
@@ -125,8 +182,15 @@ wire_gateway(struct hf *hf, struct err *e)
 	};
 	gateway_init(&hf->gw);
 	hf->gateway_ready = true;
-	return front_new(&(struct front_spec){.gw = &hf->gw, .stop = stop_asked, .arg = hf},
-			 &hf->front, e);
+	struct front_spec doors = {
+	    .gw = &hf->gw,
+	    .stop = stop_asked,
+	    .reload = reload_asked,
+	    .about = hf__write_config,
+	    .arg = hf,
+	    .workspace = hf->config.workspace,
+	};
+	return front_new(&doors, &hf->front, e);
 }
 
 int
@@ -136,17 +200,20 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	int code;
 
 	if ((code = wire_paths(hf, o, e)) < 0 ||
-	    (code = config_load(o->config, &hf->config, e)) < 0 ||
+	    (code = config_load(&hf->source, &hf->config, e)) < 0 ||
 	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, o, e)) < 0 ||
-	    (code = wire_artifacts(hf, o, e)) < 0 ||
+	    (code = wire_artifacts(hf, e)) < 0 ||
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
 	    (code = nomem(hf->questions = questions_new(hf->loop, hf->grants), e)) < 0 ||
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
 	    (code = wire_tools(hf, o, e)) < 0 ||
-	    (code = hf__learned_open(hf, !o->ephemeral, e)) < 0 || (code = wire_gateway(hf, e)) < 0)
+	    (code = hf__learned_open(hf, !o->ephemeral, e)) < 0 ||
+	    (code = hf__servers_open(hf, e)) < 0 || (code = wire_gateway(hf, e)) < 0 ||
+	    (code = hf__servers_set(hf, &hf->config, e)) < 0)
 		return code;
-	policy_each_tool(hf->config.policy, warn_unknown_tool, hf);
+	hf__warn(hf);
+	hf__watch_config(hf);
 	hf__start_janitor(hf);
 	return 0;
 }
@@ -158,10 +225,13 @@ hf__unwire(struct hf *hf)
 		timer_stop(hf->loop, &hf->janitor);
 		timer_stop(hf->loop, &hf->lessons.timer);
 	}
+	watch_free(hf->watch);
 	front_free(hf->front);
+	hf->front = NULL;
 	sessions_free(hf->sessions);
 	if (hf->gateway_ready)
 		gateway_done(&hf->gw);
+	hf__servers_close(hf);
 	if (hf->questions)
 		questions_free(hf->questions);
 	if (hf->grants)
@@ -185,5 +255,8 @@ hf__unwire(struct hf *hf)
 	config_done(&hf->config);
 	free(hf->config_dir);
 	free(hf->config_file);
+	free(hf->config_path);
+	free(hf->config_given);
+	free(hf->workspace);
 	free(hf->state_dir);
 }

@@ -81,9 +81,43 @@ add_special(struct buf *out, struct str s, bool ascii)
 	return len;
 }
 
+/* Nothing to be escaped, eight bytes at once: no control, no quote, no backslash, all ASCII. */
+static bool
+all_plain(struct str s)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+	uint64_t odd = 0, v;
+	size_t i = 0;
+
+	for (; i + 8 <= s.len; i += 8) {
+		memcpy(&v, s.ptr + i, 8);
+		uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\'),
+			 del = v ^ (ones * 0x7f);
+		odd |= v | (v - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones);
+		if (odd & tops)
+			return false;
+	}
+	for (; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+		if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
+			return false;
+	}
+	return true;
+}
+
 void
 json__quote(struct buf *out, struct str s, bool ascii)
 {
+	if (all_plain(s)) {
+		char *p = buf_room(out, s.len + 2);
+		if (!p)
+			return;
+		p[0] = '"';
+		memcpy(p + 1, s.len ? s.ptr : "", s.len);
+		p[s.len + 1] = '"';
+		out->len += s.len + 2;
+		return;
+	}
 	unsigned char last_plain = ascii ? 0x7e : str_is_utf8(s) ? 0xff : 0x7f;
 
 	buf_addc(out, '"');
@@ -244,7 +278,19 @@ jw_key_str(struct jw *w, struct str key)
 void
 jw_key(struct jw *w, const char *key)
 {
-	jw_key_str(w, str_of(key));
+	size_t len = strlen(key);
+
+	CHECK((w->object & level(w)) && !w->after_key);
+	comma(w);
+	w->after_key = true;
+	char *p = buf_room(w->out, len + 3);
+	if (!p)
+		return;
+	p[0] = '"';
+	memcpy(p + 1, key, len); /* our own words: nothing to escape */
+	p[len + 1] = '"';
+	p[len + 2] = ':';
+	w->out->len += len + 3;
 }
 
 void

@@ -27,8 +27,8 @@ struct jw jw(struct buf *out);
 
 void jw_object(struct jw *w);
 void jw_array(struct jw *w);
-void jw_end(struct jw *w); /* of the innermost object or array */
-void jw_key(struct jw *w, const char *key);
+void jw_end(struct jw *w);                  /* of the innermost object or array */
+void jw_key(struct jw *w, const char *key); /* a word of ours: nothing in it needs an escape */
 void jw_key_str(struct jw *w, struct str key);
 
 void jw_str(struct jw *w, struct str s); /* null for {NULL,0} */

@@ -47,6 +47,7 @@ struct watch {
 enum child_state { CHILD_ALIVE, CHILD_SWEEPING, CHILD_DRAINING, CHILD_OVER };
 
 struct child {
+	struct deferred flush; /* of queue */
 	struct loop *loop;
 	struct child_spec spec; /* argv, env and cwd_fd are not ours any more */
 	enum child_state state;
@@ -231,30 +232,46 @@ child_pause(struct child *c, bool paused)
 
 /* Stdin of the child */
 
+static void queue_writable(uv_poll_t *poll, int status, int events);
+
+/* All that is queued, as far as it goes; the rest when there is room again. */
 static void
-queue_write(uv_poll_t *poll, int status, int events)
+queue_write(void *arg)
 {
-	struct watch *w = CONTAINER_OF(poll, struct watch, poll);
-	struct child *c = w->child;
+	struct child *c = arg;
+	struct watch *w = &c->watches[IN];
 	struct str rest = str_from(buf_str(&c->queue), c->queue_sent);
 
-	(void)events;
-	ssize_t n = status < 0 ? -1 : write(w->fd, rest.ptr, rest.len);
-	if (n < 0 && status == 0 && (errno == EAGAIN || errno == EINTR))
+	if (w->fd < 0)
 		return;
-	if (n < 0) {
+	ssize_t n = write(w->fd, rest.ptr, rest.len);
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		watch_close(w); /* it has closed its stdin */
 		return;
 	}
-	c->queue_sent += (size_t)n;
-	if (c->queue_sent < c->queue.len)
+	c->queue_sent += n > 0 ? (size_t)n : 0;
+	if (c->queue_sent < c->queue.len) {
+		uv_poll_start(&w->poll, UV_WRITABLE, queue_writable);
 		return;
+	}
 	buf_reset(&c->queue);
 	c->queue_sent = 0;
 	if (c->in_closing)
 		watch_close(w);
+	else if (uv_is_active((uv_handle_t *)&w->poll))
+		uv_poll_stop(&w->poll);
+}
+
+static void
+queue_writable(uv_poll_t *poll, int status, int events)
+{
+	struct watch *w = CONTAINER_OF(poll, struct watch, poll);
+
+	(void)events;
+	if (status < 0)
+		watch_close(w);
 	else
-		uv_poll_stop(poll);
+		queue_write(w->child);
 }
 
 int
@@ -279,7 +296,8 @@ child_write(struct child *c, struct str bytes)
 		c->queue.failed = false; /* what was queued before is whole, and still goes out */
 		return E_NOMEM;
 	}
-	uv_poll_start(&w->poll, UV_WRITABLE, queue_write);
+	if (!uv_is_active((uv_handle_t *)&w->poll))
+		defer(c->loop, &c->flush, queue_write, c); /* once for all of this turn */
 	return 0;
 }
 
@@ -297,6 +315,7 @@ static void
 child_over(struct child *c)
 {
 	c->state = CHILD_OVER;
+	defer_cancel(&c->flush);
 	timer_stop(c->loop, &c->timer);
 	for (int i = 0; i < WATCHES; i++)
 		watch_close(&c->watches[i]);

@@ -2,6 +2,8 @@
 
 #include "loop/loop.h"
 
+#include "base/arena.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -149,17 +151,23 @@ timer_running(const struct timer *t)
 
 /* Deferred calls */
 
+#define IDLE_ROUNDS 8
+
 static void
 idle_turn(uv_idle_t *idle)
 {
 	struct loop *l = idle->data;
-	struct list *queue = &l->queues[l->filling];
 
-	l->filling ^= 1;
-	for (struct node *n; (n = list_first(queue)) != NULL;) {
-		struct deferred *d = CONTAINER_OF(n, struct deferred, node);
-		list_remove(n);
-		d->run(d->arg);
+	/* What these defer is mostly all that is left to do: a look at the descriptors between two
+	 * rounds costs a system call. But nobody may keep the loop from them for long. */
+	for (int round = 0; round < IDLE_ROUNDS && l->queues[l->filling].len; round++) {
+		struct list *queue = &l->queues[l->filling];
+		l->filling ^= 1;
+		for (struct node *n; (n = list_first(queue)) != NULL;) {
+			struct deferred *d = CONTAINER_OF(n, struct deferred, node);
+			list_remove(n);
+			d->run(d->arg);
+		}
 	}
 	if (l->queues[l->filling].len == 0)
 		uv_idle_stop(idle);
@@ -287,7 +295,9 @@ loop_run(struct loop *l)
 	sigaddset(&pipe, SIGPIPE);
 	sigaddset(&pipe, SIGXFSZ);
 	CHECK(pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0);
+	arena_recycle(true);
 	uv_run(&l->uv, UV_RUN_DEFAULT);
+	arena_recycle(false);
 	if (!sigismember(&before, SIGPIPE)) {
 		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) > 0)
 			;

@@ -97,17 +97,21 @@ on_quiet(void *arg)
 }
 
 /* Of the directory the path names, only the file itself; where a link leads to, its name may be
- * another. */
+ * another. A directory that goes away tells its own name, and is looked for anew. */
 static void
 on_event(uv_fs_event_t *handle, const char *name, int events, int status)
 {
 	struct eye *eye = handle->data;
 	struct watch *w = eye->watch;
+	bool itself = !name || strcmp(name, name_of(eye->dir)) == 0;
 
 	(void)events;
 	(void)status;
-	if (eye == &w->eyes[BY_NAME] && !eye->waits && name && strcmp(name, name_of(w->path)) != 0)
+	if (eye == &w->eyes[BY_NAME] && !eye->waits && !itself &&
+	    strcmp(name, name_of(w->path)) != 0)
 		return;
+	if (itself)
+		eye_shut(eye);
 	timer_start(w->loop, &w->quiet, w->quiet_ms, on_quiet, w);
 }
 

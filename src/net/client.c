@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "json/json.h"
 #include "net/sse.h"
 
 #define READ_BYTES (16 * KIB)
@@ -496,12 +497,22 @@ client_event(struct client *c, int timeout_ms, struct client_event *ret, struct 
 
 /* Another protocol */
 
+/* In the gateway's words, if it has said why. */
 static int
-refused_upgrade(struct client *c, const char *protocol, struct err *e)
+refused_upgrade(struct client *c, const char *protocol, struct str body, struct err *e)
 {
+	struct json_doc *doc = NULL;
+
 	client_hang_up(c);
-	return err_set(e, E_STOPPING, "the gateway does not speak %s (HTTP %d)", protocol,
-		       c->parser.status_code);
+	json_parse(body, &json_door, &doc, NULL);
+	struct str why = json_str(json_pointer(doc ? json_root(doc) : NULL, S("/error/message")));
+	if (why.len)
+		err_set(e, E_STOPPING, "%.*s", STR_ARG(str_utf8_upto(why, 500)));
+	else
+		err_set(e, E_STOPPING, "the gateway does not speak %s (HTTP %d)", protocol,
+			c->parser.status_code);
+	json_doc_unref(doc);
+	return E_STOPPING;
 }
 
 int
@@ -510,12 +521,12 @@ client_upgrade(struct client *c, const char *target, const char *protocol, int *
 {
 	uint64_t deadline_ms = clock_mono_ms() + LIMIT_EXCHANGE_MS;
 	struct buf headers = BUF_INIT(LIMIT_HTTP_FIELD);
-	struct buf ignored = BUF_INIT(LIMIT_HTTP_HEADER_BYTES);
+	struct buf said = BUF_INIT(LIMIT_HTTP_HEADER_BYTES);
 	int r = E_NOMEM;
 
 	CHECK(!c->streaming && is_token(protocol));
 	buf_addf(&headers, "Connection: Upgrade\r\nUpgrade: %s\r\n", protocol);
-	answer_expect(c, &ignored);
+	answer_expect(c, &said);
 	if (buf_z(&headers))
 		r = request_send(c, "GET", target, headers.ptr, (struct str){0}, deadline_ms, e);
 	else
@@ -523,11 +534,11 @@ client_upgrade(struct client *c, const char *target, const char *protocol, int *
 	buf_done(&headers);
 	if (r == 0)
 		r = answer_await(c, true, deadline_ms, e);
-	buf_done(&ignored);
+	if (r == 0 && c->parser.status_code != 101)
+		r = refused_upgrade(c, protocol, buf_str(&said), e);
+	buf_done(&said);
 	if (r < 0)
 		return exchange_over(c, r);
-	if (c->parser.status_code != 101)
-		return refused_upgrade(c, protocol, e);
 	buf_add(early, buf_str(&c->overrun));
 	if (buf_failed(early))
 		return exchange_over(c, err_set(e, E_TOO_LARGE, "too much came at once"));

@@ -290,6 +290,16 @@ watch_new(struct fetcher *fr, int fd, bool ours)
 	return w;
 }
 
+/* An idle connection is still looked at: that saves arming it again. One that was given up before
+ * it stood curl closes without a word, and its number may be anybody's next. */
+static void
+watch_unwanted(struct watch *w)
+{
+	w->wanted = false;
+	if (w->events & UV_WRITABLE)
+		watch_poll(w, 0);
+}
+
 static int
 on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *unused)
 {
@@ -303,7 +313,7 @@ on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *unused)
 		if (w && !w->ours)
 			watch_close(w);
 		else if (w)
-			w->wanted = false;
+			watch_unwanted(w);
 		return 0;
 	}
 	/* To say so would end every request, now and later: this one meets its deadline instead. */

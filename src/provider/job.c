@@ -26,6 +26,8 @@ output_init(struct output *o)
 void
 output_done(struct output *o)
 {
+	json_doc_unref(o->doc);
+	o->doc = NULL;
 	buf_done(&o->content);
 	buf_done(&o->modified);
 	buf_done(&o->command);

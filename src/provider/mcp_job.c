@@ -56,20 +56,18 @@ write_params(struct jw *w, void *arg)
 	jw_value(w, j->input);
 }
 
-static void
-take_content(struct output *o, const struct json *content)
+/* E_EXECUTION: this is no content. */
+static int
+check_content(const struct job *j, const struct json *content, struct err *e)
 {
-	size_t count = 0;
-
-	for (struct json_iter it = json_iter(content); json_next(&it) && count < BLOCKS_MOST;
-	     count++) {
-		struct jw w = jw(&o->content);
+	if (json_len(content) > BLOCKS_MOST)
+		return err_set(e, E_EXECUTION, "%.*s gave a result of more than %d blocks",
+			       STR_ARG(j->tool->server), BLOCKS_MOST);
+	for (struct json_iter it = json_iter(content); json_next(&it);)
 		if (!json_str(json_get(it.value, S("type"))).ptr)
-			continue; /* no block */
-		if (o->content.len)
-			buf_addc(&o->content, ',');
-		jw_value(&w, it.value);
-	}
+			return err_set(e, E_EXECUTION, "%.*s gave a result with a block of no type",
+				       STR_ARG(j->tool->server));
+	return 0;
 }
 
 static void
@@ -132,19 +130,23 @@ check_structured(const struct job *j, const struct json *result, struct err *e)
 }
 
 static void
-take_result(struct job *j, const struct json *result)
+take_result(struct job *j, struct json_doc *doc, const struct json *result)
 {
 	const struct json *content = json_get(result, S("content"));
 	struct output *o = &j->out;
 
 	o->success = !json_bool(json_get(result, S("isError")));
-	if (o->success && check_structured(j, result, &o->err) < 0)
+	if (check_content(j, content, &o->err) < 0 ||
+	    (o->success && check_structured(j, result, &o->err) < 0))
 		return;
-	take_content(o, content);
 	take_extra(o, result);
-	if (!json_is(content, JSON_ARRAY) && o->extra.len == 0)
+	if (json_is(content, JSON_ARRAY)) {
+		o->doc = json_doc_ref(doc);
+		o->blocks = content;
+	} else if (o->extra.len == 0) {
 		err_set(&o->err, E_EXECUTION, "%.*s gave a result without content",
 			STR_ARG(j->tool->server));
+	}
 }
 
 static void
@@ -184,7 +186,7 @@ errand_over(struct exchange *x, const struct exchange_end *end, void *arg)
 	} else if (end->error) {
 		take_error(j, end->error);
 	} else {
-		take_result(j, end->result);
+		take_result(j, end->doc, end->result);
 	}
 	job_report(j);
 }

@@ -43,6 +43,9 @@ enum job_kind {
 struct output {
 	bool success;        /* true from the start; an err makes it false */
 	struct buf content;  /* JSON content blocks, comma-separated, without the brackets */
+	/* Instead of content: the blocks as they were parsed, an array; or NULL. */
+	struct json_doc *doc; /* a reference */
+	const struct json *blocks;
 	struct buf modified; /* JSON strings, comma-separated: paths written, or that would be */
 	struct buf command;  /* that was executed, or would be; empty for none */
 	struct buf metadata; /* JSON members, comma-separated; may be empty */

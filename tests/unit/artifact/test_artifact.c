@@ -479,6 +479,34 @@ a_spool_writes_long_output_even_if_much_is_shown(void **state)
 	stock_free(&s);
 }
 
+/* The configuration may change while something is being written: one that has begun ends as it
+ * began (issue 5). */
+static void
+other_numbers_count_for_what_begins_later(void **state)
+{
+	struct stock s = stock_new(false, &(struct artifacts_spec){.keep_secrets = true});
+	const struct artifact_note note = {ARTIFACT_TENANT, S("t"), S("text/plain"), S("x")};
+	struct artifact_writer *w;
+	struct artifact about;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(artifact_begin(s.set, &note, &w, &e), 0);
+	assert_int_equal(artifact_feed(w, S("0123456789"), &e), 0);
+	artifacts_tune(s.set, &(struct artifacts_spec){.shown = 77, .max_bytes = 4});
+	assert_int_equal(artifacts_shown(s.set), 77);
+	assert_true(artifacts_redact(s.set));
+	assert_int_equal(artifact_feed(w, S("0123456789"), &e), 0);
+	assert_int_equal(artifact_finish(&w, &about, &e), 0);
+	assert_int_equal(about.bytes, 20);
+	assert_int_equal(artifact_begin(s.set, &note, &w, &e), 0);
+	assert_int_equal(artifact_feed(w, S("0123456789"), &e), 0);
+	assert_int_equal(artifact_finish(&w, &about, &e), 0);
+	assert_int_equal(about.bytes, 4);
+	assert_int_equal(about.lost, 6);
+	stock_free(&s);
+}
+
 int
 main(void)
 {
@@ -503,6 +531,7 @@ main(void)
 	    cmocka_unit_test(a_directory_that_others_can_enter_is_refused),
 	    cmocka_unit_test(a_spool_writes_only_what_is_long),
 	    cmocka_unit_test(a_spool_writes_long_output_even_if_much_is_shown),
+	    cmocka_unit_test(other_numbers_count_for_what_begins_later),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

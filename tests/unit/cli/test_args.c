@@ -46,6 +46,30 @@ a_dash_is_an_argument_and_two_end_the_options(void **state)
 	assert_false(args_given(&a, "json"));
 }
 
+/* `holdfast add` runs what stands behind "--", and takes options more than once (issue 5). */
+static void
+a_command_line_of_its_own_stays_whole(void **state)
+{
+	const char *argv[] = {"-e", "A=1", "x", "--env=B=2", "--", "npx", "-y", "--", "z", NULL};
+	struct args a;
+	struct err e;
+	size_t at = 0;
+
+	(void)state;
+	assert_int_equal(parse("add", argv, &a, &e), 0);
+	assert_int_equal(a.count, 1);
+	assert_string_equal(a.words[0], "x");
+	assert_string_equal(args_next(&a, "env", &at), "A=1");
+	assert_string_equal(args_next(&a, "env", &at), "B=2");
+	assert_null(args_next(&a, "env", &at));
+	assert_string_equal(args_value(&a, "env"), "B=2");
+	assert_non_null(a.rest);
+	assert_string_equal(a.rest[0], "npx");
+	assert_string_equal(a.rest[2], "--");
+	assert_string_equal(a.rest[3], "z");
+	assert_null(a.rest[4]);
+}
+
 static void
 letters_share_a_dash_and_the_last_may_take_the_rest(void **state)
 {
@@ -210,6 +234,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(options_may_stand_anywhere_and_take_values_in_every_form),
 	    cmocka_unit_test(a_dash_is_an_argument_and_two_end_the_options),
+	    cmocka_unit_test(a_command_line_of_its_own_stays_whole),
 	    cmocka_unit_test(letters_share_a_dash_and_the_last_may_take_the_rest),
 	    cmocka_unit_test(slips_are_named),
 	    cmocka_unit_test(help_is_asked_for_without_arguments),

@@ -85,7 +85,7 @@ table(const struct json *rows)
 {
 	static const struct column columns[] = {{"NAME", "n", SHOW_TEXT},
 						{"RAN", "ms", SHOW_MS},
-						{"SAYS", "s", SHOW_SENTENCE}};
+						{"SAYS", "description", SHOW_TOOL}};
 
 	show_table(rows, columns, ARRAY_LEN(columns));
 }
@@ -96,11 +96,11 @@ columns_of_a_table_are_as_wide_as_their_widest_cell(void **state)
 	(void)state;
 	assert_prints(
 	    table,
-	    "[{\"n\":\"longer\",\"ms\":12345,\"s\":\"First. Second.\"},{\"n\":null,\"ms\":5,"
-	    "\"s\":\"v1.2 is one\"}]",
+	    "[{\"n\":\"longer\",\"ms\":12345,\"description\":\"First. Second.\"},{\"n\":null,"
+	    "\"ms\":5,\"description\":\"v1.2 is one\",\"changed\":true}]",
 	    "NAME    RAN     SAYS\n"
 	    "longer  12.3 s  First\n"
-	    "        5 ms    v1.2 is one\n");
+	    "        5 ms    [changed: see `holdfast pins`] v1.2 is one\n");
 }
 
 static void

@@ -1,0 +1,185 @@
+/* cmd_servers.c - the MCP servers behind the gateway, and starting one again. */
+
+#include <poll.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "base/near.h"
+#include "cli/args.h"
+#include "cli/servers.h"
+#include "cli/show.h"
+#include "cli/term.h"
+
+#define AGAIN_MS 1000
+
+static const struct column columns[] = {
+    {"SERVER", "name", SHOW_TEXT},
+    {"STATE", "state", SHOW_TEXT},
+    {"ERA", "era", SHOW_TEXT, 2},
+    {"TOOLS", "tools", SHOW_TEXT},
+    {"P50/P99 MS", "latency_ms", SHOW_LATENCY, 1},
+    {"RESTARTS", "restarts", SHOW_TEXT, 1},
+    {"PROBLEM", "problem", SHOW_TEXT},
+};
+
+static const struct column fields[] = {
+    {"server", "name", SHOW_TEXT},       {"state", "state", SHOW_TEXT},
+    {"problem", "problem", SHOW_TEXT},   {"kind", "kind", SHOW_TEXT},
+    {"era", "era", SHOW_TEXT},           {"revision", "version", SHOW_TEXT},
+    {"tools", "tools", SHOW_TEXT},       {"changed", "changed", SHOW_TEXT},
+    {"process", "pid", SHOW_TEXT},       {"since", "started_at", SHOW_TIME},
+    {"restarts", "restarts", SHOW_TEXT}, {"p50/p99 ms", "latency_ms", SHOW_LATENCY},
+    {"running", "in_flight", SHOW_TEXT}, {"waiting", "waiting", SHOW_TEXT},
+    {"calls", "calls", SHOW_TEXT},       {"failures", "failures", SHOW_TEXT},
+};
+
+static int
+no_such(const struct reply *servers, const char *name)
+{
+	struct str near = {NULL, 0};
+	unsigned best = NEAR_NONE;
+
+	for (struct json_iter it = json_iter(json_get(servers->root, S("servers")));
+	     json_next(&it);)
+		if (near_better(str_of(name), member(it.value, "name"), &best))
+			near = member(it.value, "name");
+	return refuse("there is no server '%.100s'%s%.*s%s", name,
+		      near.len ? "; did you mean " : "", STR_ARG(near),
+		      near.len ? "?" : "; `holdfast servers` lists them");
+}
+
+static int
+print_one(const struct reply *servers, const char *name, bool json)
+{
+	const struct json *server = server_in(servers, str_of(name));
+
+	if (!server)
+		return no_such(servers, name);
+	if (json)
+		show_json_value(server);
+	else
+		show_fields(server, fields, ARRAY_LEN(fields));
+	return EXIT_FINE;
+}
+
+/* What the file has, and what is wrong with it. */
+static void
+print_config(const struct reply *servers)
+{
+	const struct json *disabled = json_get(json_get(servers->root, S("config")), S("disabled"));
+	struct str wrong = member(servers->root, "config_error");
+	struct buf text = BUF_INIT(16 * KIB);
+
+	if (json_len(disabled)) {
+		value_text(&text, disabled);
+		printf("disabled: %.*s\n", STR_ARG(buf_str(&text)));
+	}
+	if (wrong.len) {
+		buf_reset(&text);
+		text_safe(&text, wrong, SAFE_LINE);
+		refuse("the configuration was changed and is not used: %.*s",
+		       STR_ARG(buf_str(&text)));
+	}
+	buf_done(&text);
+}
+
+static int
+print(const struct reply *servers, const struct args *a)
+{
+	const struct json *rows = json_get(servers->root, S("servers"));
+
+	if (a->count)
+		return print_one(servers, a->words[0], args_given(a, "json"));
+	if (args_given(a, "json")) {
+		show_json(servers);
+		return EXIT_FINE;
+	}
+	if (json_len(rows) == 0)
+		printf("there are no servers; `holdfast add` adds one\n");
+	else
+		show_table(rows, columns, ARRAY_LEN(columns));
+	print_config(servers);
+	return EXIT_FINE;
+}
+
+/* Until Ctrl-C, which ends the program. */
+static int
+follow(struct api *api, const struct args *a)
+{
+	struct reply servers;
+	int code;
+
+	while ((code = api_get(api, &servers, "/servers")) == EXIT_FINE) {
+		if (term_is(stdout))
+			fputs("\033[H\033[2J", stdout);
+		code = print(&servers, a);
+		fflush(stdout);
+		api_done(&servers);
+		if (code != EXIT_FINE || ferror(stdout))
+			break;
+		poll(NULL, 0, AGAIN_MS);
+	}
+	return code;
+}
+
+int
+cmd_servers(const struct args *a)
+{
+	struct reply servers;
+	struct api *api;
+	int code = api_enter(API_ANY | API_SERVERS, &api);
+
+	if (code != EXIT_FINE)
+		return code;
+	if (args_given(a, "watch"))
+		code = follow(api, a);
+	else {
+		code = servers_wait(api, NULL, api_is_daemon(api) ? 0 : COME_UP_MS, &servers);
+		if (code == EXIT_FINE) {
+			code = print(&servers, a);
+			api_done(&servers);
+		}
+	}
+	api_close(api);
+	return code;
+}
+
+static int
+restart(struct api *api, const char *name)
+{
+	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD), text = BUF_INIT(16 * KIB);
+	struct reply servers, asked;
+	int code;
+
+	buf_addz(&target, "/servers/");
+	segment_add(&target, str_of(name));
+	buf_addz(&target, "/restart");
+	if (!buf_z(&target))
+		code = refuse("no server has a name this long");
+	else if ((code = api_ask(api, "POST", target.ptr, S("{}"), &asked)) == EXIT_FINE) {
+		api_done(&asked);
+		code = servers_wait(api, name, COME_UP_MS, &servers);
+	}
+	if (code == EXIT_FINE) {
+		const struct json *server = server_in(&servers, str_of(name));
+		server_text(&text, server);
+		printf("%s: %.*s\n", name, STR_ARG(buf_str(&text)));
+		api_done(&servers);
+	}
+	buf_done(&target);
+	buf_done(&text);
+	return code;
+}
+
+int
+cmd_servers_restart(const struct args *a)
+{
+	struct api *api;
+	int code = api_enter(API_DAEMON, &api);
+
+	if (code != EXIT_FINE)
+		return code;
+	code = restart(api, a->words[0]);
+	api_close(api);
+	return code;
+}

@@ -1,0 +1,48 @@
+/* config_inside.h - what the files that read the configuration share. For them alone. */
+
+#ifndef DAEMON_CONFIG_INSIDE_H
+#define DAEMON_CONFIG_INSIDE_H
+
+#include "base/buf.h"
+#include "daemon/config.h"
+
+struct config_reading {
+	const struct yaml *yaml;
+	struct config *config;
+	const char *home; /* NULL: not known */
+	struct err *err;
+};
+
+/* The line of a member's key, which stands right before its value. */
+unsigned config__line(const struct config_reading *r, const struct json *value);
+/* Kept in config->warnings; beyond the limit it is not. */
+void config__warn(struct config_reading *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* config_servers.c. E_CONFIG, E_NOMEM. The document fits the schema. */
+int config__servers(struct config_reading *r, const struct json *root);
+
+/* config_vars.c */
+struct vars {
+	const char *workspace; /* NULL: there is none */
+	const char *home;      /* NULL: not known */
+};
+/*
+ * Adds the text to out with ${...} filled in. False: it cannot be, and why is in *problem, a
+ * sentence without values ("the variable X is not set").
+ */
+bool vars_fill(const struct vars *v, struct str text, struct buf *out, struct buf *problem);
+
+/* config_env.c */
+struct env {
+	struct arena *arena;
+	const char **list; /* "K=V", NULL-terminated */
+	size_t count;
+	bool failed; /* no memory, or too many */
+};
+void env_init(struct env *e, struct arena *a);                  /* the harmless ones of our own */
+void env_put(struct env *e, struct str name, struct str value); /* instead of one of that name */
+bool env_name_fits(struct str name);
+/* NAME=value lines of a dotenv file. False: why is in *problem. */
+bool env_put_file(struct env *e, const char *path, struct buf *problem);
+
+#endif
