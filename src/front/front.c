@@ -1,6 +1,6 @@
 /* front.c - the server behind all doors, and the way in for every request. */
 
-#include "front/visit.h"
+#include "front/mcp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,21 +42,38 @@ handle(struct http_request *r, void *arg)
 		v.route->handle(&v);
 }
 
+static int
+front_fill(struct front *f, const struct front_spec *spec)
+{
+	f->spec = *spec;
+	f->gw = spec->gw;
+	f->spec.workspace = NULL;
+	if (spec->workspace && !(f->workspace = strdup(spec->workspace)))
+		return E_NOMEM;
+	list_init(&f->feeds);
+	list_init(&f->lines);
+	list_init(&f->mcp.clients);
+	list_init(&f->mcp.guests);
+	list_init(&f->mcp.parks);
+	map_init(&f->mcp.sessions, LIMIT_MCP_SESSIONS);
+	mcp_ask_init(f);
+	mcp_listen_init(f);
+	return 0;
+}
+
 int
 front_new(const struct front_spec *spec, struct front **ret, struct err *e)
 {
 	struct front *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return err_plain(e, E_NOMEM);
-	f->spec = *spec;
-	f->gw = spec->gw;
-	list_init(&f->feeds);
-	list_init(&f->lines);
 	struct http_server_spec doors = {.head = admit, .handle = handle, .arg = f};
+
+	if (!f || front_fill(f, spec) < 0) {
+		free(f);
+		return err_plain(e, E_NOMEM);
+	}
 	int code = http_server_new(f->gw->loop, &doors, &f->server, e);
 	if (code < 0) {
-		free(f);
+		front_free(f);
 		return code;
 	}
 	*ret = f;
@@ -113,12 +130,41 @@ front_page_at(struct front *f, const char *host, uint16_t port)
 		 host, port);
 }
 
+static void
+front_over(void *arg)
+{
+	struct front *f = arg;
+
+	f->stopped(f->stopped_arg);
+}
+
+void
+front_client_gone(struct front *f)
+{
+	if (f->doors_closed && f->mcp.clients.len == 0)
+		defer(f->gw->loop, &f->over, front_over, f);
+}
+
+static void
+doors_closed(void *arg)
+{
+	struct front *f = arg;
+
+	f->doors_closed = true;
+	front_client_gone(f);
+}
+
 void
 front_stop(struct front *f, unsigned grace_ms, void (*done)(void *arg), void *arg)
 {
+	f->stopping = true;
+	f->stopped = done;
+	f->stopped_arg = arg;
 	feeds_end(f);
+	listeners_end(f);
+	guests_end(f);
 	lines_end(f);
-	http_server_stop(f->server, grace_ms, done, arg);
+	http_server_stop(f->server, grace_ms, doors_closed, f);
 }
 
 void
@@ -126,8 +172,12 @@ front_free(struct front *f)
 {
 	if (!f)
 		return;
-	CHECK(f->feeds.len == 0 && f->lines.len == 0);
+	CHECK(f->feeds.len == 0 && f->lines.len == 0 && f->mcp.clients.len == 0);
+	mcp_listen_done(f);
+	guests_end(f);
 	http_server_free(f->server);
+	map_done(&f->mcp.sessions);
+	free(f->workspace);
 	free(f->token);
 	free(f);
 }

@@ -1,5 +1,5 @@
 /*
- * front.h - the doors: REST, event streams, the status page, MCP over stdio framing.
+ * front.h - the doors: REST, event streams, the status page, MCP.
  *
  * Fronts make calls and render results; they decide nothing about them. All of them are
  * served by one HTTP server and one table of routes (tbl/routes.def).
@@ -20,7 +20,12 @@ struct front;
 
 struct front_spec {
 	struct gateway *gw;
+	const char *workspace;   /* of MCP clients over HTTP that name none; copied; NULL: none */
 	void (*stop)(void *arg); /* somebody asked the gateway to end */
+	/* Read the configuration again, soon; may be NULL. */
+	void (*reload)(void *arg);
+	/* Members of an open object: what is known of the configuration; may be NULL. */
+	void (*about)(struct jw *w, void *arg);
 	void *arg;
 };
 
@@ -32,6 +37,12 @@ int front_set_token(struct front *f, const char *token);
 int front_allow_host(struct front *f, const char *host);
 /* The status page can be opened here; the first address is the one that is told. */
 void front_page_at(struct front *f, const char *host, uint16_t port);
+/* Another default workspace from now on; copied. */
+void front_set_workspace(struct front *f, const char *workspace);
+/* MCP clients that listen are told, soon and once: their lists have changed. What changes at
+ * servers behind is noticed without this. */
+enum mcp_changed { CHANGED_TOOLS = 1, CHANGED_PROMPTS = 2, CHANGED_RESOURCES = 4 };
+void mcp_changed(struct front *f, unsigned what);
 /* Ends streams and connections, lets answers out for at most grace_ms. */
 void front_stop(struct front *f, unsigned grace_ms, void (*done)(void *arg), void *arg);
 void front_free(struct front *f); /* after done; takes NULL */

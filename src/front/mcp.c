@@ -1,120 +1,627 @@
 /*
- * mcp.c - MCP methods of the era with `initialize` (2024-11-05 to 2025-11-25).
+ * mcp.c - MCP messages, whatever carries them: which era, which method, requests and their ends.
  *
- * The agent's own channel can ask for calls and cancel them. It cannot answer questions: there
- * is no method for that, and there must not be one.
+ *	mcp_read --> mcp_check_* --> mcp_take --> a handler of tbl/mcp_methods.def
+ *	                                             |
+ *	                     mcp_end, mcp_relay, mcp_fail... --> the channel, or the park
  */
 
 #include "front/mcp.h"
 
 #include <stdlib.h>
 
-#include "base/limits.h"
-#include "front/visit.h"
+#include "base/log.h"
 
-/* Newest first: what a client gets whose version we do not know. */
-static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+/* ---- methods ---- */
 
-#define META_PROVENANCE "holdfast/provenance" /* keys of ours in _meta */
-#define META_ARTIFACTS "holdfast/artifacts"
+enum kind { KIND_REQUEST, KIND_CACHED, KIND_NOTE };
+enum eras { ERAS_LEGACY, ERAS_MODERN, ERAS_BOTH };
 
-static const char instructions[] =
-    "Tools act inside one workspace directory; paths are relative to it. Calls that write or "
-    "execute may wait for a person's approval, up to some minutes. A refused or failed call says "
-    "why in its result.";
-
-/* A message that was understood as far as its envelope. */
-struct message {
-	struct mcp *mcp;
-	struct json_doc *doc;
-	struct str method;
-	const struct json *id;     /* NULL: a note */
-	const struct json *params; /* an object, or NULL */
+struct method {
+	const char *name;
+	mcp_handler *handle;
+	enum kind kind;
+	enum eras eras;
+};
+static const struct method methods[] = {
+#define METHOD(name, handler, kind, eras, sentence) {name, mcp_##handler, KIND_##kind, ERAS_##eras},
+#include "../../tbl/mcp_methods.def"
+#undef METHOD
 };
 
-/* Answers */
-
-static struct jw
-answer_begin(struct buf *b, const struct json *id, const char *key)
+static bool
+method_takes(const struct method *m, enum mcp_era era, bool note)
 {
-	buf_init(b, LIMIT_LINE_BYTES);
-	struct jw w = jw(b);
-	jw_object(&w);
-	jw_member_z(&w, "jsonrpc", "2.0");
-	jw_key(&w, "id");
-	jw_value(&w, id); /* as it came, null for none */
-	jw_key(&w, key);
-	return w;
+	bool spoken = m->eras == ERAS_BOTH || (m->eras == ERAS_MODERN) == (era == ERA_MODERN);
+
+	return spoken && (m->kind == KIND_NOTE) == note;
 }
 
-static void
-answer_error(struct mcp *m, const struct json *id, const struct err *e)
+static const struct method *
+method_find(const struct mcp_message *m)
 {
-	struct buf b;
-	struct jw w = answer_begin(&b, id, "error");
-
-	jw_object(&w);
-	jw_member_int(&w, "code", err_row(e->code)->rpc);
-	jw_member_z(&w, "message", err_text(e));
-	jw_end(&w);
-	jw_end(&w);
-	if (!buf_failed(&b))
-		m->send(m, buf_str(&b));
-	buf_done(&b);
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (str_is(m->rpc.method, methods[i].name) &&
+		    method_takes(&methods[i], m->era, m->rpc.kind == RPC_NOTE))
+			return &methods[i];
+	return NULL;
 }
 
-static void
-answer_end(struct mcp *m, const struct json *id, struct jw *w, struct buf *b)
-{
-	struct err e;
+/* ---- reading ---- */
 
-	jw_end(w);
-	if (!buf_failed(b)) {
-		m->send(m, buf_str(b));
-	} else {
-		err_set(&e, E_SYSTEM, "the answer is larger than the limit");
-		answer_error(m, id, &e);
+int
+mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
+{
+	*ret = (struct mcp_message){.doc = doc, .http = ret->http};
+	int code = rpc_read(json_root(doc), &ret->rpc, &f->err);
+
+	if (code < 0) {
+		f->code = err_row(code)->rpc;
+		f->status = 400;
+		f->requested = (struct str){NULL, 0};
+		return code;
 	}
-	buf_done(b);
-}
-
-void
-mcp_complain(struct mcp *m, const struct err *e)
-{
-	answer_error(m, NULL, e);
-}
-
-/* Methods */
-
-static int
-mcp_ping(struct message *q, struct err *e)
-{
-	struct buf b;
-	struct jw w = answer_begin(&b, q->id, "result");
-
-	(void)e;
-	jw_object(&w);
-	jw_end(&w);
-	answer_end(q->mcp, q->id, &w, &b);
+	/* A claim is a claim, however odd: it is never taken for the other era. */
+	if (json_get(ret->rpc.meta, S(META_VERSION)))
+		ret->era = ERA_MODERN;
 	return 0;
 }
 
-static const char *
-version_for(struct str asked)
+int
+mcp_check_envelope(const struct mcp_message *m, struct mcp_fault *f)
 {
-	for (size_t i = 0; i < ARRAY_LEN(versions); i++)
-		if (str_is(asked, versions[i]))
-			return versions[i];
-	return versions[0];
+	const struct json *meta = m->rpc.meta;
+
+	if (!json_is(json_get(meta, S(META_VERSION)), JSON_STRING))
+		return MCP_FAULT(f, RPC_PARAMS, 400, "params._meta: \"%s\" must be a string",
+				 META_VERSION);
+	if (!json_is(json_get(meta, S(META_CAPABILITIES)), JSON_OBJECT))
+		return MCP_FAULT(f, RPC_PARAMS, 400, "params._meta: \"%s\" must be an object",
+				 META_CAPABILITIES);
+	return 0;
 }
+
+int
+mcp_check_version(const struct mcp_message *m, struct mcp_fault *f)
+{
+	struct str asked = json_str(json_get(m->rpc.meta, S(META_VERSION)));
+
+	if (str_is(asked, MCP_MODERN))
+		return 0;
+	int code = MCP_FAULT(f, RPC_VERSION, 400, "protocol version %.*s is not spoken here",
+			     STR_ARG(str_utf8_upto(asked, 40)));
+	f->requested = asked;
+	return code;
+}
+
+/* {"supported":[...],"requested":"..."} */
+static void
+write_versions(struct buf *out, struct str requested)
+{
+	struct jw w = jw(out);
+
+	jw_object(&w);
+	jw_key(&w, "supported");
+	jw_array(&w);
+	jw_z(&w, MCP_MODERN);
+	jw_end(&w);
+	jw_member(&w, "requested", str_utf8_upto(requested, LIMIT_NAME_BYTES));
+	jw_end(&w);
+}
+
+void
+mcp_write_fault(struct buf *out, const struct mcp_message *m, const struct mcp_fault *f)
+{
+	struct buf data = BUF_INIT(LIMIT_PROBLEM_BYTES);
+	const struct json *id = m && m->rpc.kind == RPC_REQUEST ? m->rpc.id : NULL;
+
+	if (f->requested.ptr)
+		write_versions(&data, f->requested);
+	rpc_write_error(out, id, f->code, str_of(err_text(&f->err)),
+			data.len ? buf_str(&data) : (struct str){NULL, 0});
+	buf_done(&data);
+}
+
+/* ---- clients ---- */
+
+void
+mcp_client_init(struct mcp_client *c, struct front *f, struct session *s,
+		const struct mcp_surface *surface)
+{
+	c->front = f;
+	c->session = session_ref(s);
+	c->surface = *surface;
+	c->log_level = MCP_LOG_NONE;
+	c->next_id = 1;
+	list_init(&c->requests);
+	list_init(&c->asked);
+	buf_init(&c->uris, LIMIT_MCP_URIS);
+	list_push(&f->mcp.clients, &c->node);
+}
+
+static void
+client_free(struct mcp_client *c)
+{
+	struct front *f = c->front;
+
+	list_remove(&c->node);
+	session_unref(c->session);
+	json_doc_unref(c->hello);
+	buf_done(&c->uris);
+	c->freed(c);
+	front_client_gone(f);
+}
+
+/* Nobody hears of it any more. */
+static void
+request_let_go(struct mcp_request *q)
+{
+	struct mcp_channel *ch = q->channel;
+
+	q->channel = NULL;
+	if (!ch)
+		return;
+	ch->request = NULL;
+	ch->ops->drop(ch);
+}
+
+/* A turn goes on without us until its calls are cancelled; an exchange says when it is over. */
+static void
+request_abandon(struct mcp_request *q)
+{
+	q->mute = true;
+	request_let_go(q);
+	if (q->turn) {
+		turn_orphan(q->turn);
+		mcp_drop(q);
+	} else if (q->exchange || q->cancel) {
+		mcp_cancel(q);
+	} else {
+		mcp_drop(q);
+	}
+}
+
+void
+mcp_client_done(struct mcp_client *c)
+{
+	CHECK(!c->gone);
+	LIST_EACH (&c->requests, at)
+		mcp_ask_done(CONTAINER_OF(at, struct mcp_request, node));
+	LIST_EACH (&c->requests, at)
+		request_abandon(CONTAINER_OF(at, struct mcp_request, node));
+	gateway_end_session(c->front->gw, c->session);
+	mcp_listen_forget(c);
+	c->gone = true;
+	if (c->requests.len == 0)
+		client_free(c);
+}
+
+/* ---- requests ---- */
+
+/* Within what its client declared; a legacy one did so once and for all. */
+static void
+request_bind(struct mcp_request *q, const struct mcp_message *m)
+{
+	const struct json *token = json_get(m->rpc.meta, S(META_PROGRESS));
+	struct mcp_client *c = q->client;
+	bool modern = q->era == ERA_MODERN;
+
+	q->rpc.id = m->rpc.id;
+	q->progress_token =
+	    json_is(token, JSON_STRING) || json_is(token, JSON_NUMBER) ? token : NULL;
+	q->capabilities = modern ? json_get(m->rpc.meta, S(META_CAPABILITIES)) : c->capabilities;
+	if (!modern)
+		q->behind.log_level = c->log_level;
+	else if (json_get(m->rpc.meta, S(META_LOG_LEVEL)))
+		q->behind.log_level =
+		    mcp_log_level(json_str(json_get(m->rpc.meta, S(META_LOG_LEVEL))));
+	else
+		q->behind.log_level = MCP_LOG_NONE;
+}
+
+static struct mcp_request *
+request_new(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m)
+{
+	struct mcp_request *q = calloc(1, sizeof(*q));
+	bool modern = m->era == ERA_MODERN;
+
+	if (!q)
+		return NULL;
+	q->client = c;
+	q->channel = ch;
+	q->era = m->era;
+	q->revision = modern                       ? MCP_2026_07_28
+		      : c->revision == MCP_UNKNOWN ? MCP_2025_11_25
+						   : c->revision;
+	q->doc = json_doc_ref(m->doc);
+	q->rpc = m->rpc;
+	q->inputs = modern ? json_get(m->rpc.params, S("inputResponses")) : NULL;
+	list_init(&q->asks);
+	request_bind(q, m);
+	struct json_doc *declared = modern ? m->doc : c->hello;
+	q->behind.ops = &mcp_behind_ops;
+	q->behind.capabilities = q->capabilities;
+	q->behind.capabilities_doc = declared ? json_doc_ref(declared) : NULL;
+	q->behind.meta = m->rpc.meta;
+	q->behind.meta_doc = json_doc_ref(m->doc);
+	q->behind.revision = q->revision;
+	list_push(&c->requests, &q->node);
+	c->front->mcp.open++;
+	ch->request = q;
+	return q;
+}
+
+void
+mcp_rebind(struct mcp_request *q, struct mcp_channel *ch, const struct mcp_message *m)
+{
+	json_doc_unref(q->again);
+	q->again = json_doc_ref(m->doc);
+	q->channel = ch;
+	ch->request = q;
+	request_bind(q, m);
+}
+
+void
+mcp_drop(struct mcp_request *q)
+{
+	struct mcp_client *c = q->client;
+
+	request_let_go(q);
+	mcp_ask_done(q);
+	if (q->own_free)
+		q->own_free(q);
+	list_remove(&q->node);
+	c->front->mcp.open--;
+	behind_done(&q->behind);
+	json_doc_unref(q->doc);
+	json_doc_unref(q->again);
+	free(q);
+	if (c->gone && c->requests.len == 0)
+		client_free(c);
+}
+
+void
+mcp_cancel(struct mcp_request *q)
+{
+	q->mute = true;
+	if (q->cancel)
+		q->cancel(q);
+	else if (q->turn)
+		gateway_cancel_call(q->client->front->gw, id_str(&q->turn->results[0].call));
+	else if (q->exchange)
+		exchange_cancel(q->exchange);
+}
+
+void
+mcp_hang_up(struct mcp_request *q)
+{
+	q->channel->request = NULL;
+	q->channel = NULL;
+	mcp_cancel(q);
+}
+
+/* ---- answers ---- */
+
+/* Takes b; q is gone. */
+static void
+request_answer(struct mcp_request *q, int status, struct buf *b)
+{
+	struct mcp_channel *ch = q->channel;
+
+	if (!q->mute && !ch && q->park) {
+		mcp_park_keep(q, status, b);
+		return;
+	}
+	if (q->mute || !ch) {
+		buf_done(b);
+	} else {
+		ch->request = NULL;
+		q->channel = NULL;
+		ch->ops->answer(ch, status, b);
+	}
+	mcp_drop(q);
+}
+
+/* What a modern client is told by HTTP too (mcp.md 2.5); all else is in the body alone. */
+static int
+status_of(enum mcp_era era, int64_t code)
+{
+	if (era != ERA_MODERN)
+		return 200;
+	if (code == RPC_NO_METHOD)
+		return 404;
+	return code == RPC_HEADER || code == RPC_CAPABILITY || code == RPC_VERSION ? 400 : 200;
+}
+
+struct jw
+mcp_begin(struct mcp_request *q, struct buf *b)
+{
+	buf_init(b, LIMIT_LINE_BYTES);
+	struct jw w = rpc_answer(b, q->rpc.id, "result");
+	jw_object(&w);
+	if (q->era != ERA_MODERN)
+		return w;
+	jw_member_z(&w, "resultType", "complete");
+	if (q->method->kind == KIND_CACHED) {
+		/* Lists differ by workspace and session, and what behind changes is not ours. */
+		jw_member_int(&w, "ttlMs", 0);
+		jw_member_z(&w, "cacheScope", "private");
+	}
+	return w;
+}
+
+static bool
+has_own(const struct json *meta)
+{
+	for (struct json_iter it = json_iter(meta); json_next(&it);)
+		if (!mcp_meta_is_hop(it.key))
+			return true;
+	return false;
+}
+
+void
+mcp_write_meta(struct mcp_request *q, struct jw *w, const struct json *upstream, struct str more)
+{
+	bool modern = q->era == ERA_MODERN;
+
+	if (!modern && !more.len && !has_own(upstream))
+		return;
+	jw_key(w, "_meta");
+	jw_object(w);
+	if (modern) {
+		jw_key(w, META_SERVER);
+		jw_object(w);
+		jw_member_z(w, "name", "holdfast");
+		jw_member_z(w, "version", HOLDFAST_VERSION);
+		jw_end(w);
+	}
+	era_write_meta(w, upstream);
+	if (more.len && (modern || has_own(upstream)))
+		buf_addc(w->out, ',');
+	buf_add(w->out, more); /* members as they are, and the last ones */
+	jw_end(w);
+}
+
+void
+mcp_end(struct mcp_request *q, struct jw *w, struct buf *b)
+{
+	jw_end(w);
+	jw_end(w);
+	if (!buf_failed(b)) {
+		request_answer(q, 200, b);
+		return;
+	}
+	buf_done(b);
+	mcp_fail(q, RPC_INTERNAL, S("the answer is larger than the limit"), (struct str){NULL, 0});
+}
+
+void
+mcp_relay(struct mcp_request *q, const struct json *result)
+{
+	struct buf b;
+	struct jw w = mcp_begin(q, &b);
+
+	era_write_result(&w, result, q->revision);
+	if (q->era == ERA_MODERN)
+		mcp_write_meta(q, &w, json_get(result, S("_meta")), (struct str){NULL, 0});
+	mcp_end(q, &w, &b);
+}
+
+void
+mcp_fail(struct mcp_request *q, int64_t code, struct str message, struct str data)
+{
+	struct buf b = BUF_INIT(LIMIT_LINE_BYTES);
+
+	rpc_write_error(&b, q->rpc.id, code, message, data);
+	if (buf_failed(&b)) { /* of a stranger's data, or for lack of memory */
+		buf_done(&b);
+		rpc_write_error(&b, q->rpc.id, code, S("an error too long to be told"),
+				(struct str){NULL, 0});
+	}
+	request_answer(q, status_of(q->era, code), &b);
+}
+
+void
+mcp_fail_err(struct mcp_request *q, const struct err *e)
+{
+	const struct err_row *row = err_row(e->code);
+
+	if (row->http >= 500 && e->inside[0])
+		log_line(LOG_ERROR, "a request failed inside", "error", err_text(e), "inside",
+			 e->inside, NULL);
+	mcp_fail(q, row->rpc, str_of(err_text(e)), (struct str){NULL, 0});
+}
+
+/* {"uri":"..."}, of a resource that is not there. */
+static void
+fail_no_resource(struct mcp_request *q, struct str message)
+{
+	struct buf data = BUF_INIT(LIMIT_PROBLEM_BYTES + 6 * LIMIT_MCP_URI);
+	struct jw w = jw(&data);
+
+	jw_object(&w);
+	jw_member(&w, "uri",
+		  str_utf8_upto(json_str(json_get(q->rpc.params, S("uri"))), LIMIT_MCP_URI));
+	jw_end(&w);
+	mcp_fail(q, q->era == ERA_MODERN ? RPC_PARAMS : RPC_LEGACY_NO_RESOURCE, message,
+		 buf_str(&data));
+	buf_done(&data);
+}
+
+/* Each era has its own way to say that there is no such resource. */
+static bool
+is_no_resource(const struct mcp_request *q, int64_t code, const struct json *error)
+{
+	return str_is(q->rpc.method, "resources/read") &&
+	       (code == RPC_LEGACY_NO_RESOURCE ||
+		(code == RPC_PARAMS && json_get(json_get(error, S("data")), S("uri"))));
+}
+
+/* Codes that mean something on the other hop alone, or to the other era alone. */
+static int64_t
+code_here(const struct mcp_request *q, int64_t code)
+{
+	if (code == RPC_CAPABILITY)
+		return q->era == ERA_MODERN ? code : RPC_INTERNAL;
+	if (code == RPC_LEGACY_URL_NEEDED)
+		return q->revision == MCP_2025_11_25 ? code : RPC_INTERNAL;
+	return code <= RPC_HEADER && code >= -32099 ? RPC_INTERNAL : code;
+}
+
+void
+mcp_fail_exchange(struct mcp_request *q, const struct exchange_end *end)
+{
+	if (end->code < 0 || !end->error) {
+		mcp_fail_err(q, &end->err);
+		return;
+	}
+	int64_t code = rpc_error_code(end->error);
+	const struct json *data = json_get(end->error, S("data"));
+	struct str message = rpc_error_message(end->error);
+	struct buf text = BUF_INIT(LIMIT_LINE_BYTES / 2);
+	struct jw w = jw(&text);
+
+	if (is_no_resource(q, code, end->error)) {
+		fail_no_resource(q, message);
+		return;
+	}
+	if (data)
+		jw_value(&w, data);
+	bool told = data && !buf_failed(&text);
+	mcp_fail(q, code_here(q, code), message, told ? buf_str(&text) : (struct str){NULL, 0});
+	buf_done(&text);
+}
+
+/* ---- dispatch ---- */
+
+/* For what is not taken as a request: the answer goes out at once. */
+static void
+turn_away(struct mcp_channel *ch, const struct mcp_message *m, const struct mcp_fault *f)
+{
+	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES + LIMIT_LINE_BYTES);
+
+	mcp_write_fault(&b, m, f);
+	ch->ops->answer(ch, f->status, &b);
+}
+
+static const struct mcp_request *
+request_of(const struct mcp_client *c, const struct json *id)
+{
+	LIST_EACH (&c->requests, at) {
+		const struct mcp_request *q = CONTAINER_OF(at, struct mcp_request, node);
+		if (q->channel && json_equal(q->rpc.id, id))
+			return q;
+	}
+	return NULL;
+}
+
+static int
+has_room(const struct mcp_client *c, struct mcp_fault *f)
+{
+	bool many = !c->shared && c->requests.len >= LIMIT_MCP_CALLS;
+
+	if (c->front->mcp.open < LIMIT_MCP_OPEN && !many)
+		return 0;
+	return MCP_FAULT(f, RPC_INTERNAL, 429, "%d requests are unanswered already",
+			 many ? LIMIT_MCP_CALLS : LIMIT_MCP_OPEN);
+}
+
+static void
+handle(struct mcp_request *q)
+{
+	struct err e;
+	int code = 0;
+
+	if (q->behind.log_level < 0)
+		code =
+		    err_set(&e, E_VALIDATION, "params._meta: \"%s\" is no level", META_LOG_LEVEL);
+	if (q->inputs && !json_is(q->inputs, JSON_OBJECT))
+		code = err_set(&e, E_VALIDATION, "inputResponses: must be an object");
+	if (code == 0)
+		code = q->method->handle(q, &e);
+	if (code < 0)
+		mcp_fail_err(q, &e);
+}
+
+/* Answered under that id it could be taken for the answer to the other. */
+static void
+refuse_twin(struct mcp_channel *ch, const struct mcp_message *m)
+{
+	struct mcp_message nameless = *m;
+	struct mcp_fault f;
+
+	nameless.rpc.id = NULL;
+	MCP_FAULT(&f, RPC_INVALID, 400, "id: a request with this id is not answered yet");
+	turn_away(ch, &nameless, &f);
+}
+
+static int
+begin_request(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m,
+	      struct mcp_fault *f)
+{
+	const struct method *method = method_find(m);
+	struct mcp_request *q;
+
+	if (!method)
+		return MCP_FAULT(f, RPC_NO_METHOD, status_of(m->era, RPC_NO_METHOD),
+				 "there is no method '%.*s'",
+				 STR_ARG(str_utf8_upto(m->rpc.method, 100)));
+	/* A retry is no new request: the one it carries on has its place. */
+	if (mcp_is_retry(m))
+		return mcp_retry(c, ch, m, f);
+	int code = has_room(c, f);
+	if (code < 0)
+		return code;
+	q = request_new(c, ch, m);
+	if (!q)
+		return MCP_FAULT(f, RPC_INTERNAL, 200, "out of memory");
+	q->method = method;
+	handle(q);
+	return 0;
+}
+
+static void
+take_request(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m)
+{
+	struct mcp_fault f;
+
+	if (!c->shared && request_of(c, m->rpc.id))
+		refuse_twin(ch, m);
+	else if (begin_request(c, ch, m, &f) < 0)
+		turn_away(ch, m, &f);
+}
+
+/* A note is a request that nobody waits for; its handler answers nothing. */
+static void
+take_note(struct mcp_client *c, const struct mcp_message *m)
+{
+	const struct method *method = method_find(m);
+	struct mcp_request q = {.client = c, .era = m->era, .doc = m->doc, .rpc = m->rpc};
+	struct err e;
+
+	if (method)
+		(void)method->handle(&q, &e); /* what is wrong with a note is nobody's concern */
+}
+
+void
+mcp_take(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m)
+{
+	switch (m->rpc.kind) {
+	case RPC_REQUEST: take_request(c, ch, m); break;
+	case RPC_NOTE: take_note(c, m); break;
+	case RPC_RESULT:
+	case RPC_ERROR: mcp_answered(c, m); break;
+	}
+}
+
+/* ---- methods that are about the client itself ---- */
 
 /* "NAME VERSION", as the client calls itself. */
 static void
-take_client(struct message *q)
+take_name(struct mcp_client *c, const struct json *info)
 {
-	const struct json *client = json_get(q->params, S("clientInfo"));
-	struct str name = str_trim(json_str(json_get(client, S("name"))));
-	struct str version = str_trim(json_str(json_get(client, S("version"))));
+	struct str name = str_trim(json_str(json_get(info, S("name"))));
+	struct str version = str_trim(json_str(json_get(info, S("version"))));
 	struct buf both = BUF_INIT(2 * LIMIT_NAME_BYTES + 1);
 
 	buf_add(&both, str_utf8_upto(name, LIMIT_NAME_BYTES));
@@ -122,365 +629,101 @@ take_client(struct message *q)
 		buf_addc(&both, ' ');
 		buf_add(&both, str_utf8_upto(version, LIMIT_NAME_BYTES));
 	}
-	if (q->mcp->session && !buf_failed(&both))
-		session_rename(q->mcp->session, buf_str(&both));
+	if (!buf_failed(&both))
+		session_rename(c->session, buf_str(&both));
 	buf_done(&both);
 }
 
-static int
-mcp_initialize(struct message *q, struct err *e)
+int
+mcp_initialize(struct mcp_request *q, struct err *e)
 {
-	struct str asked = json_str(json_get(q->params, S("protocolVersion")));
+	struct str asked = json_str(json_get(q->rpc.params, S("protocolVersion")));
+	const struct json *capabilities = json_get(q->rpc.params, S("capabilities"));
+	struct mcp_client *c = q->client;
 	struct buf b;
 
 	if (!asked.ptr)
 		return err_set(e, E_VALIDATION, "protocolVersion: must be a string");
-	take_client(q);
-	struct jw w = answer_begin(&b, q->id, "result");
-	jw_object(&w);
-	jw_member_z(&w, "protocolVersion", version_for(asked));
-	jw_key(&w, "capabilities");
-	jw_raw(&w, S("{\"tools\":{}}"));
+	json_doc_unref(c->hello);
+	c->hello = json_doc_ref(q->doc);
+	c->capabilities = json_is(capabilities, JSON_OBJECT) ? capabilities : NULL;
+	c->revision = mcp_negotiate(asked);
+	take_name(c, json_get(q->rpc.params, S("clientInfo")));
+	struct jw w = mcp_begin(q, &b);
+	jw_member_z(&w, "protocolVersion", mcp_revision_name(c->revision));
+	mcp_write_capabilities(&w, c, q->era);
 	jw_key(&w, "serverInfo");
 	jw_object(&w);
 	jw_member_z(&w, "name", "holdfast");
 	jw_member_z(&w, "version", HOLDFAST_VERSION);
 	jw_end(&w);
-	jw_member_z(&w, "instructions", instructions);
-	jw_end(&w);
-	answer_end(q->mcp, q->id, &w, &b);
+	mcp_write_instructions(&w, c);
+	mcp_end(q, &w, &b);
 	return 0;
 }
 
-static int
-mcp_initialized(struct message *q, struct err *e)
+int
+mcp_discover(struct mcp_request *q, struct err *e)
+{
+	struct buf b;
+	struct jw w = mcp_begin(q, &b);
+
+	(void)e;
+	jw_key(&w, "supportedVersions");
+	jw_array(&w);
+	jw_z(&w, MCP_MODERN);
+	jw_end(&w);
+	mcp_write_capabilities(&w, q->client, q->era);
+	mcp_write_instructions(&w, q->client);
+	mcp_write_meta(q, &w, NULL, (struct str){NULL, 0});
+	mcp_end(q, &w, &b);
+	return 0;
+}
+
+int
+mcp_ping(struct mcp_request *q, struct err *e)
+{
+	struct buf b;
+	struct jw w = mcp_begin(q, &b);
+
+	(void)e;
+	mcp_end(q, &w, &b);
+	return 0;
+}
+
+int
+mcp_initialized(struct mcp_request *q, struct err *e)
 {
 	(void)q;
 	(void)e;
 	return 0;
 }
 
-/* The two axes of effect in MCP's words. */
-static void
-write_hints(struct jw *w, const struct tool *t)
+int
+mcp_roots_changed(struct mcp_request *q, struct err *e)
 {
-	bool reads = t->capability <= CAP_READ;
-
-	jw_object(w);
-	jw_member_bool(w, "readOnlyHint", reads);
-	/* Whether it may overwrite or delete, not whether we could bring that back. */
-	jw_member_bool(w, "destructiveHint", !reads && t->reversibility >= REV_COMPENSATABLE);
-	jw_member_bool(w, "idempotentHint", t->reversibility <= REV_IDEMPOTENT);
-	jw_member_bool(w, "openWorldHint", t->capability >= CAP_EXECUTE);
-	jw_end(w);
-}
-
-static void
-write_tool(struct jw *w, const struct tool *t)
-{
-	jw_object(w);
-	jw_member(w, "name", t->name);
-	if (t->title.ptr)
-		jw_member(w, "title", t->title);
-	jw_member(w, "description", t->description);
-	jw_key(w, "inputSchema");
-	jw_value(w, t->input_schema);
-	jw_key(w, "annotations");
-	write_hints(w, t);
-	jw_end(w);
-}
-
-static int
-mcp_tools_list(struct message *q, struct err *e)
-{
-	const struct catalog *c = q->mcp->gw->catalog;
-	struct buf b;
-
-	if (json_get(q->params, S("cursor")))
-		return err_set(e, E_VALIDATION, "cursor: none was given out");
-	struct jw w = answer_begin(&b, q->id, "result");
-	jw_object(&w);
-	jw_key(&w, "tools");
-	jw_array(&w);
-	for (size_t i = 0; i < catalog_count(c); i++)
-		if (tool_visible(catalog_at(c, i), q->mcp->session))
-			write_tool(&w, catalog_at(c, i));
-	jw_end(&w);
-	jw_end(&w);
-	answer_end(q->mcp, q->id, &w, &b);
+	(void)q;
+	(void)e;
 	return 0;
 }
 
-/* Calls */
-
-struct mcp_call {
-	struct mcp *mcp;
-	struct node node;
-	struct json_doc *doc;  /* a reference: the id stands in it */
-	const struct json *id; /* of the request */
-	struct turn *turn;
-	bool unknown; /* there is no such tool: an error of the protocol, not a result */
-	bool mute;    /* the client no longer wants an answer */
-};
-
-static void
-call_forget(struct mcp_call *c)
+int
+mcp_cancelled(struct mcp_request *q, struct err *e)
 {
-	list_remove(&c->node);
-	json_doc_unref(c->doc);
-	free(c);
-}
-
-static struct mcp_call *
-call_of(const struct mcp *m, const struct json *id)
-{
-	LIST_EACH (&m->calls, at) {
-		struct mcp_call *c = CONTAINER_OF(at, struct mcp_call, node);
-		if (json_equal(c->id, id))
-			return c;
-	}
-	return NULL;
-}
-
-/* What there is to say beside the result; no member where there is nothing. */
-static void
-write_meta(struct jw *w, const struct turn_result *r)
-{
-	if (!r->repairs.len && !r->artifacts.len)
-		return;
-	jw_key(w, "_meta");
-	jw_object(w);
-	if (r->repairs.len) {
-		jw_key(w, META_PROVENANCE);
-		turn_write_provenance(w, r);
-	}
-	if (r->artifacts.len) {
-		jw_key(w, META_ARTIFACTS);
-		turn_write_artifacts(w, r);
-	}
-	jw_end(w);
-}
-
-static void
-answer_result(const struct mcp_call *c, const struct turn_result *r)
-{
-	struct buf b;
-	struct jw w = answer_begin(&b, c->id, "result");
-
-	jw_object(&w);
-	jw_key(&w, "content");
-	jw_array(&w);
-	if (r->content.len)
-		jw_raw(&w, buf_str(&r->content));
-	jw_end(&w);
-	jw_member_bool(&w, "isError", r->is_error);
-	write_meta(&w, r);
-	jw_end(&w);
-	answer_end(c->mcp, c->id, &w, &b);
-}
-
-/* In the words of the pipeline: they are the only block of the result. */
-static void
-answer_unknown(const struct mcp_call *c, const struct turn_result *r)
-{
-	struct json_doc *block = NULL;
-	struct err e;
-
-	err_plain(&e, E_NOT_FOUND);
-	if (json_parse(buf_str(&r->content), &json_door, &block, NULL) == 0)
-		err_set(&e, E_NOT_FOUND, "%.*s",
-			STR_ARG(json_str(json_get(json_root(block), S("text")))));
-	answer_error(c->mcp, c->id, &e);
-	json_doc_unref(block);
-}
-
-static void
-call_over(struct turn *t, void *arg)
-{
-	struct mcp_call *c = arg;
-
-	if (!c->mute)
-		(c->unknown ? answer_unknown : answer_result)(c, &t->results[0]);
-	call_forget(c);
-}
-
-static int
-call_submit(struct message *q, struct mcp_call *c, struct str name, struct err *e)
-{
-	struct json_doc *none = NULL;
-	struct call_spec call = {
-	    .tool = name,
-	    .input_doc = q->doc,
-	    .input = json_get(q->params, S("arguments")),
-	};
-
-	if (!call.input) {
-		int code = json_parse(S("{}"), &json_door, &none, e);
-		if (code < 0)
-			return code;
-		call.input_doc = none;
-		call.input = json_root(none);
-	}
-	/* Somebody sits at the client, and could use the status page or the command line. */
-	struct turn_spec turn = {
-	    .calls = &call, .count = 1, .attended = true, .done = call_over, .arg = c};
-	int code = gateway_submit(q->mcp->gw, q->mcp->session, &turn, &c->turn, e);
-	json_doc_unref(none);
-	return code;
-}
-
-static int
-mcp_tools_call(struct message *q, struct err *e)
-{
-	struct mcp *m = q->mcp;
-	struct str name = json_str(json_get(q->params, S("name")));
-	const struct json *arguments = json_get(q->params, S("arguments"));
-
-	if (!name_fits(name))
-		return err_set(e, E_VALIDATION, "name: must be the name of a tool");
-	const struct tool *tool = catalog_find(m->gw->catalog, name);
-	bool mendable = tool && tool->repair_arguments && json_is(arguments, JSON_STRING);
-	if (arguments && !json_is(arguments, JSON_OBJECT) && !mendable)
-		return err_set(e, E_VALIDATION, "arguments: must be an object");
-	if (m->calls.len >= LIMIT_MCP_CALLS)
-		return err_set(e, E_LIMIT, "%d calls are unanswered already", LIMIT_MCP_CALLS);
-	struct mcp_call *c = calloc(1, sizeof(*c));
-	if (!c)
-		return err_plain(e, E_NOMEM);
-	*c = (struct mcp_call){
-	    .mcp = m,
-	    .doc = json_doc_ref(q->doc),
-	    .id = q->id,
-	    .unknown = !tool || !tool_visible(tool, m->session),
-	};
-	list_push(&m->calls, &c->node);
-	int code = call_submit(q, c, name, e);
-	if (code < 0)
-		call_forget(c);
-	return code;
-}
-
-static int
-mcp_cancelled(struct message *q, struct err *e)
-{
-	const struct json *id = json_get(q->params, S("requestId"));
-	struct mcp_call *c = id ? call_of(q->mcp, id) : NULL;
+	const struct json *id = json_get(q->rpc.params, S("requestId"));
+	struct mcp_client *c = q->client;
 
 	(void)e;
-	if (!c)
-		return 0; /* it crossed the answer */
-	c->mute = true;
-	gateway_cancel_call(q->mcp->gw, id_str(&c->turn->results[0].call));
-	return 0;
-}
-
-/* Messages */
-
-enum kind { KIND_REQUEST, KIND_NOTE };
-
-static const struct method {
-	const char *name;
-	int (*handle)(struct message *q, struct err *e); /* answers, or fails */
-	enum kind kind;
-} methods[] = {
-#define METHOD(name, handler, kind, sentence) {name, mcp_##handler, KIND_##kind},
-#include "../../tbl/mcp_methods.def"
-#undef METHOD
-};
-
-static const struct method *
-method_find(struct str name, enum kind kind)
-{
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-		if (methods[i].kind == kind && str_is(name, methods[i].name))
-			return &methods[i];
-	return NULL;
-}
-
-static int
-dispatch(struct message *q, struct err *e)
-{
-	const struct method *method = method_find(q->method, q->id ? KIND_REQUEST : KIND_NOTE);
-
-	if (!method && q->id)
-		return err_set(e, E_NO_ROUTE, "there is no method '%.*s'",
-			       STR_ARG(str_utf8_upto(q->method, 100)));
-	return method ? method->handle(q, e) : 0;
-}
-
-/* Fills *q; the id as soon as it can be trusted, so that the error finds its request. */
-static int
-read_envelope(struct message *q, struct err *e)
-{
-	const struct json *root = json_root(q->doc);
-	const struct json *id = json_get(root, S("id"));
-
-	if (json_is(root, JSON_ARRAY))
-		return err_set(e, E_BAD_REQUEST, "batches are not taken");
-	if (!json_is(root, JSON_OBJECT))
-		return err_set(e, E_BAD_REQUEST, "a message must be an object");
-	if (id && !json_is(id, JSON_STRING) && !json_is(id, JSON_NUMBER))
-		return err_set(e, E_BAD_REQUEST, "id: must be a string or a number");
-	if (id && call_of(q->mcp, id))
-		return err_set(e, E_BAD_REQUEST, "id: a request with this id is not answered yet");
-	q->id = id;
-	if (!str_is(json_str(json_get(root, S("jsonrpc"))), "2.0"))
-		return err_set(e, E_BAD_REQUEST, "jsonrpc: must be \"2.0\"");
-	q->method = json_str(json_get(root, S("method")));
-	if (!q->method.ptr)
-		return err_set(e, E_BAD_REQUEST, "method: must be a string");
-	q->params = json_get(root, S("params"));
-	if (q->params && !json_is(q->params, JSON_OBJECT))
-		return err_set(e, E_VALIDATION, "params: must be an object");
-	return 0;
-}
-
-/* An answer to a request of ours; we make none in this era. */
-static bool
-is_answer(const struct json *root)
-{
-	return !json_get(root, S("method")) &&
-	       (json_get(root, S("result")) || json_get(root, S("error")));
-}
-
-void
-mcp_take(struct mcp *m, struct str text)
-{
-	struct message q = {.mcp = m};
-	struct err e;
-	int code = json_parse(text, &json_door, &q.doc, &e);
-
-	if (code == 0 && is_answer(json_root(q.doc))) {
-		json_doc_unref(q.doc);
-		return;
+	/* One who shares ids with strangers cancels by hanging up. */
+	if (!id || c->shared)
+		return 0;
+	LIST_EACH (&c->requests, at) {
+		struct mcp_request *meant = CONTAINER_OF(at, struct mcp_request, node);
+		if (meant->channel && json_equal(meant->rpc.id, id)) {
+			request_let_go(meant);
+			mcp_cancel(meant);
+			return 0;
+		}
 	}
-	if (code == 0)
-		code = read_envelope(&q, &e);
-	if (code == 0)
-		code = dispatch(&q, &e);
-	/* Notes are never answered, but what is no message at all is complained about. */
-	if (code < 0 && (q.id || !q.method.ptr))
-		answer_error(m, q.id, &e);
-	json_doc_unref(q.doc);
-}
-
-void
-mcp_init(struct mcp *m, struct gateway *gw, struct session *s,
-	 void (*send)(struct mcp *m, struct str message))
-{
-	*m = (struct mcp){.gw = gw, .session = s ? session_ref(s) : NULL, .send = send};
-	list_init(&m->calls);
-}
-
-void
-mcp_done(struct mcp *m)
-{
-	LIST_EACH (&m->calls, at) {
-		struct mcp_call *c = CONTAINER_OF(at, struct mcp_call, node);
-		c->turn->done = NULL;
-		call_forget(c);
-	}
-	if (m->session)
-		gateway_end_session(m->gw, m->session);
-	session_unref(m->session);
+	return 0; /* it crossed the answer */
 }

@@ -64,6 +64,8 @@ route_status(const struct visit *v)
 	jw_member_int(&w, "pid", getpid());
 	jw_member_z(&w, "page", f->page[0] ? f->page : NULL);
 	gateway_write_status(&w, f->gw);
+	if (f->spec.about)
+		f->spec.about(&w, f->spec.arg);
 	jw_end(&w);
 	reply_json(v->http, 200, &b);
 }

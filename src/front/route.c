@@ -59,6 +59,10 @@ route_find(struct str method, struct str path, const struct route **ret, struct 
 	if (str_is(method, "HEAD"))
 		method = S("GET");
 	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+		/* All begin with a slash; the letter behind it tells most of them apart. */
+		char first = routes[i].pattern[1];
+		if (first != '{' && first != (path.len > 1 ? path.ptr[1] : '\0'))
+			continue;
 		if (!route_matches(routes[i].pattern, path))
 			continue;
 		if (str_is(method, routes[i].method)) {

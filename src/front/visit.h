@@ -3,7 +3,7 @@
  *
  *   admit (front.c) --> access.c: Host, Origin --> route.c: which row of tbl/routes.def
  *          --> access.c: token, descent; only then the body is read
- *   handle (front.c) --> access.c: media type --> route_* (rest_*.c, feed.c, mcp_stdio.c)
+ *   handle (front.c) --> access.c: media type --> route_* (rest_*.c, feed.c, mcp_*.c)
  *
  * A handler answers at once, or keeps a copy of the visit and answers later; then it sets
  * http->gone, because the peer may go away first.
@@ -15,6 +15,23 @@
 #include "base/limits.h"
 #include "front/front.h"
 #include "json/write.h"
+#include "upstream/upstream.h"
+
+/* What MCP clients share. */
+struct front_mcp {
+	struct list clients;   /* struct mcp_client */
+	struct list guests;    /* struct guest: clients over HTTP, those being opened too */
+	struct map sessions;   /* the legacy ones of them, by Mcp-Session-Id */
+	struct list listeners; /* struct listener: open subscriptions/listen */
+	struct list parks;     /* struct mcp_park: modern requests that wait for a retry */
+	size_t open;           /* requests that are not answered */
+	size_t kept;           /* bytes kept for streams that may be taken up again */
+	unsigned char key[32]; /* signs requestState */
+	struct deferred tell;  /* what has changed */
+	struct timer sweep;    /* ends guests that nobody uses */
+	struct upstream_watch watch;
+	bool watching;
+};
 
 struct front {
 	struct front_spec spec;
@@ -26,7 +43,15 @@ struct front {
 	char page[LIMIT_HOST_BYTES + 16]; /* its address, "" = no TCP listener */
 	struct list feeds;                /* struct feed */
 	struct list lines;                /* struct line: MCP over stdio framing */
+	char *workspace;                  /* own; see front_spec */
+	struct front_mcp mcp;
+	/* The end: told when the server has stopped and no MCP client is left. */
+	void (*stopped)(void *arg);
+	void *stopped_arg;
+	bool stopping, doors_closed;
+	struct deferred over;
 };
+void front_client_gone(struct front *f); /* one less; see stopped */
 
 enum access { ACCESS_OPEN, ACCESS_TOKEN, ACCESS_PERSON, ACCESS_LOCAL };
 

@@ -15,11 +15,12 @@ PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS = -32700, -32600, -32601
 
 
 class Client:
-    """One `holdfast mcp` and its lines."""
+    """One `holdfast mcp` and its lines; of the surface with all tools, unless another is named."""
 
     def __init__(self, box, *args, cwd=None):
+        surface = [] if "--surface" in args else ["--surface", "all"]
         self.process = subprocess.Popen(
-            [box.program, "mcp", *args], cwd=cwd or box.workspace, env=box.env,
+            [box.program, "mcp", *surface, *args], cwd=cwd or box.workspace, env=box.env,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.lines = queue.Queue()
         self.kept = []
@@ -135,7 +136,7 @@ def test_every_known_version_is_taken_and_an_unknown_one_gets_the_newest(box, cl
         result = c.initialize(asked)
         assert result["protocolVersion"] == given
         assert result["serverInfo"]["name"] == "holdfast" and result["serverInfo"]["version"]
-        assert result["capabilities"] == {"tools": {}} and result["instructions"]
+        assert result["capabilities"]["tools"] == {"listChanged": True} and result["instructions"]
         c.alive()
         assert c.close() == 0
     c = client()
@@ -187,8 +188,8 @@ def test_wrong_calls_are_errors_of_the_protocol(box, client):
         answer = c.ask("tools/call", params)
         assert answer["error"]["code"] == code and answer["error"]["message"], (params, answer)
     assert c.ask("tools/list", {"cursor": "made up"})["error"]["code"] == INVALID_PARAMS
-    assert c.ask("resources/list")["error"]["code"] == NO_METHOD
-    assert c.ask("")["error"]["code"] == NO_METHOD
+    assert c.ask("resources/copy")["error"]["code"] == NO_METHOD
+    assert c.ask("")["error"]["code"] == INVALID_REQUEST
     c.alive()
 
 
@@ -510,6 +511,64 @@ def test_a_configuration_that_is_wrong_is_told(box, client):
         assert c.process.wait(timeout=20) == 3 and c.line() is None, args
         until(lambda: b"maybe" in c.errors or b"daemon.log" in c.errors, "it says why")
     assert "EXECUTE" in open(os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "daemon.log")).read()
+
+
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}
+
+
+@with_clients
+def test_5_both_eras_on_one_line(box, client):
+    box.config(AUTO)
+    box.write("a.txt", "alpha")
+    box.serve()
+    c = client()
+    found = c.answer(c.start("server/discover", {"_meta": MODERN}, id="server-discover-probe-1"))["result"]
+    assert found["supportedVersions"] == ["2026-07-28"] and found["resultType"] == "complete"
+    assert c.initialize()["protocolVersion"] == VERSIONS[0], "a probe pins nothing"
+    modern = c.ask("tools/call", {"name": "read_file", "arguments": {"path": "a.txt"}, "_meta": MODERN})["result"]
+    assert modern["resultType"] == "complete" and modern["content"][0]["text"] == "alpha"
+    assert c.call("read_file", {"path": "a.txt"})["result"] == {"content": [{"type": "text", "text": "alpha"}], "isError": False}
+    for meta, code in (({"io.modelcontextprotocol/protocolVersion": "2026-07-28"}, INVALID_PARAMS),
+                       ({**MODERN, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}, -32022)):
+        assert c.ask("tools/list", {"_meta": meta})["error"]["code"] == code
+    assert c.ask("ping", {"_meta": MODERN})["error"]["code"] == NO_METHOD
+    c.alive()
+
+
+@with_clients
+def test_5_listening_on_a_line_ends_when_it_is_cancelled(box, client):
+    box.serve()
+    c = client()
+    c.start("subscriptions/listen", {"_meta": MODERN, "notifications": {"toolsListChanged": True}}, id="listen:0")
+    first = c.next()
+    assert first["method"] == "notifications/subscriptions/acknowledged"
+    assert first["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == "listen:0"
+    assert c.ask("tools/list", {"_meta": MODERN})["result"]["tools"]
+    c.note("notifications/cancelled", {"requestId": "listen:0", "_meta": MODERN})
+    c.alive()
+    assert not c.kept
+    c.start("subscriptions/listen", {"_meta": MODERN, "notifications": {}}, id="listen:0")  # the id is free again
+    assert c.next()["method"] == "notifications/subscriptions/acknowledged"
+
+
+@with_clients
+def test_5_a_person_approves_on_a_line_of_either_era(box, client):
+    gateway = box.serve()
+    c = client()
+    c.ask("initialize", {"protocolVersion": VERSIONS[0], "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}})
+    allow = {"action": "accept", "content": {"decision": "allow once"}}
+    waiting = c.start("tools/call", {"name": "write_file", "arguments": {"path": "a", "content": "x"}})
+    asked = c.next()
+    assert asked["method"] == "elicitation/create" and not box.exists("a")
+    c.send({"jsonrpc": "2.0", "id": asked["id"], "result": allow})
+    assert not c.answer(waiting)["result"]["isError"] and box.read("a") == "x"
+    params = {"name": "write_file", "arguments": {"path": "b", "content": "x"}, "_meta": MODERN}
+    result = c.ask("tools/call", params)["result"]
+    assert result["resultType"] == "input_required" and not box.exists("b")
+    responses = {key: allow for key in result["inputRequests"]}
+    done = c.ask("tools/call", {**params, "requestState": result["requestState"], "inputResponses": responses})["result"]
+    assert done["resultType"] == "complete" and not done["isError"] and box.read("b") == "x"
+    assert gateway.ok("GET", "/confirmations")["confirmations"] == []
 
 
 def frames():

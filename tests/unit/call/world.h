@@ -19,7 +19,9 @@
 #include "base/log.h"
 #include "daemon/hf.h"
 
+#ifndef WORLD_EVENTS
 #define WORLD_EVENTS 512
+#endif
 
 struct result {
 	bool here;
