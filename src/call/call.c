@@ -47,14 +47,15 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);
 	}
-	*c = (struct call){.gw = gw,
-			   .arena = arena,
-			   .id = id_new("call_"),
-			   .turn = turn,
-			   .index = index,
-			   .stage = -1,
-			   .repairs = BUF_INIT(LIMIT_REPAIRS_BYTES),
-			   .artifacts = BUF_INIT(8 * KIB)};
+	/* The arena gives zeroes. */
+	c->gw = gw;
+	c->arena = arena;
+	c->id = id_new("call_");
+	c->turn = turn;
+	c->index = index;
+	c->stage = -1;
+	buf_init(&c->repairs, LIMIT_REPAIRS_BYTES);
+	buf_init(&c->artifacts, 8 * KIB);
 	c->tool_use_id =
 	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
@@ -86,7 +87,8 @@ call_free(struct call *c)
 	list_remove(&c->in_place);
 	behind_done(&c->behind);
 	output_done(&c->out);
-	spool_done(&c->spool);
+	if (c->spool)
+		spool_done(c->spool);
 	buf_done(&c->artifacts);
 	buf_done(&c->repairs);
 	json_doc_unref(c->input_doc);

@@ -87,7 +87,7 @@ struct call {
 	uint64_t called_mono_us; /* 0: never called */
 	char called_event[ULID_LEN + 1];
 	size_t streamed;    /* bytes in tool.output_delta events so far */
-	struct spool spool; /* everything it streamed */
+	struct spool *spool; /* everything it streamed; NULL: nothing */
 	struct {
 		char bytes[4];
 		size_t len;

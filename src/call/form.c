@@ -19,7 +19,7 @@ struct form {
 	struct call *call;
 };
 
-static const struct {
+static const struct choice {
 	const char *word;
 	bool allow;
 	enum grant_scope scope;
@@ -28,6 +28,13 @@ static const struct {
     {"allow for this session", true, SCOPE_SESSION},
     {"deny", false, SCOPE_ONCE},
 };
+
+/* What is said for a session would hold for others there, where it is shared. */
+static bool
+is_offered(const struct call *c, const struct choice *choice)
+{
+	return choice->scope != SCOPE_SESSION || !c->session->shared;
+}
 
 /* Line by line, without what could move a cursor or hide; cut where it gets long, and says so. */
 static void
@@ -87,7 +94,8 @@ params_make(const struct call *c, const struct question_text *t, struct json_doc
 	jw_key(&w, "enum");
 	jw_array(&w);
 	for (size_t i = 0; i < ARRAY_LEN(choices); i++)
-		jw_z(&w, choices[i].word);
+		if (is_offered(c, &choices[i]))
+			jw_z(&w, choices[i].word);
 	jw_end(&w);
 	jw_end(&w);
 	jw_end(&w);
@@ -105,7 +113,7 @@ params_make(const struct call *c, const struct question_text *t, struct json_doc
 
 /* False: nothing was decided. */
 static bool
-read_answer(const struct json *answer, struct answer *ret)
+read_answer(const struct call *c, const struct json *answer, struct answer *ret)
 {
 	struct str action = json_str(json_get(answer, S("action")));
 	struct str decision = json_str(json_pointer(answer, S("/content/decision")));
@@ -115,7 +123,7 @@ read_answer(const struct json *answer, struct answer *ret)
 		return true;
 	}
 	for (size_t i = 0; str_is(action, "accept") && i < ARRAY_LEN(choices); i++)
-		if (str_is(decision, choices[i].word)) {
+		if (is_offered(c, &choices[i]) && str_is(decision, choices[i].word)) {
 			*ret =
 			    (struct answer){.allow = choices[i].allow, .scope = choices[i].scope};
 			return true;
@@ -131,7 +139,7 @@ settled(struct inquiry *q)
 	struct answer a;
 	enum question_state state;
 
-	if (!read_answer(f->item.answer, &a) || !c->question)
+	if (!read_answer(c, f->item.answer, &a) || !c->question)
 		return;
 	a.by = c->session->client[0] ? str_of(c->session->client) : S("client");
 	/* It may have been answered elsewhere meanwhile: then that counts. */

@@ -41,7 +41,12 @@ streamed(struct job *j, struct str bytes, bool is_stderr, void *owner)
 	struct call *c = owner;
 
 	(void)j;
-	spool_feed(&c->spool, bytes);
+	if (!c->spool && (c->spool = ARENA_NEW(c->arena, struct spool)))
+		spool_init(c->spool, c->gw->artifacts,
+			   &(struct artifact_note){ARTIFACT_TENANT, c->tool->name, S("text/plain"),
+						   S("output")});
+	if (c->spool)
+		spool_feed(c->spool, bytes);
 	if (c->streamed + bytes.len > LIMIT_SHELL_DELTAS_BYTES)
 		return;
 	c->streamed += bytes.len;
@@ -93,16 +98,15 @@ launch(struct call *c)
 	    .context = {.session = id_str(&c->session->id),
 			.turn = id_str(&c->turn->id),
 			.tool_use_id = c->tool_use_id,
+			.shared = c->session->shared,
 			.workspace = c->session->workspace},
 	    .behind = call_behind(c),
 	    .report = reported,
 	    .stream = streamed,
 	    .owner = c,
 	};
-	struct artifact_note note = {ARTIFACT_TENANT, c->tool->name, S("text/plain"), S("output")};
 	struct err e;
 
-	spool_init(&c->spool, c->gw->artifacts, &note);
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
 		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
 			 c->id.text, "tool", c->tool_name.ptr, NULL);
@@ -119,7 +123,11 @@ launch(struct call *c)
 static bool
 is_still_the_same(const struct call *c)
 {
-	return !c->tool->server.ptr || catalog_find(c->gw->catalog, c->tool->id) == c->tool;
+	const struct tool *now = catalog_find(c->gw->catalog, c->tool->id);
+
+	return now == c->tool || !c->tool->server.ptr ||
+	       (now && !now->changed && str_eq(now->server, c->tool->server) &&
+		json_equal(now->definition, c->tool->definition));
 }
 
 enum verdict

@@ -15,11 +15,14 @@
 #define CLEAN_BYTES (SECRETS_GROWTH * LIMIT_RESULT_BYTES)
 
 struct keeping {
-	struct call *call; /* NULL once it has left */
+	struct arena *arena; /* of its own: it may outlive the call */
+	struct call *call;   /* NULL once it has left */
 	struct artifacts *artifacts;
 	struct tool *tool;
 	struct buf content; /* as in struct output */
-	struct buf extra;   /* the same */
+	struct json_doc *doc;
+	const struct json *blocks; /* the same; NULL: content has to be parsed */
+	struct buf extra;          /* the same */
 	bool success;
 	enum showing showing;
 	struct spool spool; /* what was streamed, if that is the output */
@@ -119,23 +122,29 @@ clean_value(struct jw *w, const struct json *v, struct buf *scratch)
 	jw_end(w);
 }
 
-/* What is between its brackets replaces *part, where there was a secret in it; as a rule there is
- * none, and nothing is written. */
+static bool
+has_secrets_in(const struct json *v)
+{
+	struct buf scratch = BUF_INIT(CLEAN_BYTES);
+	bool found = has_secrets(v, &scratch);
+
+	buf_done(&scratch);
+	return found;
+}
+
+/* What is between its brackets, cleaned, replaces *part. */
 static int
 redact(const struct json *v, struct buf *part)
 {
 	struct buf out = BUF_INIT(CLEAN_BYTES), scratch = BUF_INIT(CLEAN_BYTES);
 	struct jw w = jw(&out);
-	int code = 0;
 
-	if (has_secrets(v, &scratch)) {
-		clean_value(&w, v, &scratch);
-		buf_done(part);
-		buf_init(part, CLEAN_BYTES); /* marks are longer than short secrets */
-		if (!buf_failed(&out))
-			buf_add(part, (struct str){out.ptr + 1, out.len - 2});
-		code = buf_failed(&out) || buf_failed(part) ? E_NOMEM : 0;
-	}
+	clean_value(&w, v, &scratch);
+	buf_done(part);
+	buf_init(part, CLEAN_BYTES); /* marks are longer than short secrets */
+	if (!buf_failed(&out))
+		buf_add(part, (struct str){out.ptr + 1, out.len - 2});
+	int code = buf_failed(&out) || buf_failed(part) ? E_NOMEM : 0;
 	buf_done(&out);
 	buf_done(&scratch);
 	return code;
@@ -306,28 +315,44 @@ wrap(struct keeping *k, const struct json *blocks)
 	return code;
 }
 
+/* All of it, without secrets; what has not been written yet is written here. */
+static int
+show(struct keeping *k, const struct json *blocks)
+{
+	if (artifacts_redact(k->artifacts) && has_secrets_in(blocks))
+		return redact(blocks, &k->content);
+	for (struct json_iter it = json_iter(k->blocks); json_next(&it);) {
+		struct jw w = jw(&k->content);
+		if (k->content.len)
+			buf_addc(&k->content, ',');
+		jw_value(&w, it.value);
+	}
+	return buf_failed(&k->content) ? E_TOO_LARGE : 0;
+}
+
 static int
 render(struct keeping *k)
 {
-	struct json_doc *doc = NULL, *extra = NULL;
-	int code = parse_part("[", &k->content, "]", &doc);
+	struct json_doc *extra = NULL;
+	int code = k->blocks ? 0 : parse_part("[", &k->content, "]", &k->doc);
+	const struct json *blocks = k->blocks ? k->blocks : code == 0 ? json_root(k->doc) : NULL;
 	bool cut = spooled(&k->spool);
 
 	if (code < 0)
 		return code;
-	cut = cut || (k->showing == SHOW_ENDS &&
-		      text_bytes(json_root(doc)) > artifacts_shown(k->artifacts));
+	cut =
+	    cut || (k->showing == SHOW_ENDS && text_bytes(blocks) > artifacts_shown(k->artifacts));
 	if (cut)
-		code = shorten(k, json_root(doc));
-	else if (artifacts_redact(k->artifacts))
-		code = redact(json_root(doc), &k->content);
+		code = shorten(k, blocks);
+	else
+		code = show(k, blocks);
 	if (code == 0 && k->extra.len && artifacts_redact(k->artifacts) &&
-	    (code = parse_part("{", &k->extra, "}", &extra)) == 0)
+	    (code = parse_part("{", &k->extra, "}", &extra)) == 0 &&
+	    has_secrets_in(json_root(extra)))
 		code = redact(json_root(extra), &k->extra);
 	if (code == 0 && k->showing == SHOW_ENVELOPE)
-		code = wrap(k, json_root(doc));
+		code = wrap(k, blocks);
 	json_doc_unref(extra);
-	json_doc_unref(doc);
 	return code;
 }
 
@@ -335,16 +360,14 @@ render(struct keeping *k)
 static bool
 is_quick(const struct keeping *k)
 {
-	static const char *const kept[] = {"\"image\"", "\"audio\"", "\"resource"};
+	size_t text = k->blocks ? text_bytes(k->blocks) : k->content.len;
 
-	if (k->content.len + k->extra.len > artifacts_shown(k->artifacts) || spooled(&k->spool))
+	if (text + k->extra.len > artifacts_shown(k->artifacts) || spooled(&k->spool))
 		return false;
-	if (k->showing != SHOW_ENVELOPE)
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-		if (memmem(k->content.ptr, k->content.len, kept[i], strlen(kept[i])))
-			return false;
-	return k->extra.len == 0;
+	for (struct json_iter it = json_iter(k->blocks); json_next(&it);)
+		if (!text_of(it.value).ptr)
+			return false; /* a picture, perhaps: long, or to be kept */
+	return k->showing != SHOW_ENVELOPE || k->extra.len == 0;
 }
 
 /* ---- the stage ---- */
@@ -353,11 +376,12 @@ static void
 keeping_free(struct keeping *k)
 {
 	spool_done(&k->spool);
+	json_doc_unref(k->doc);
 	buf_done(&k->content);
 	buf_done(&k->extra);
 	buf_done(&k->refs);
 	tool_unref(k->tool);
-	free(k);
+	arena_free(k->arena);
 }
 
 static void
@@ -396,6 +420,10 @@ settle(struct call *c)
 {
 	struct keeping *k = c->keeping;
 
+	if (k->code == E_TOO_LARGE)
+		return call_fail(c, E_EXECUTION,
+				 "the result of %.*s is larger than the limit of %zu bytes",
+				 STR_ARG(c->tool->name), LIMIT_RESULT_BYTES);
 	if (k->code < 0)
 		return call_fail(c, E_NOMEM, "%.*s is done, but there is no memory for its result",
 				 STR_ARG(c->tool->name));
@@ -410,37 +438,52 @@ settle(struct call *c)
 	return c->out.err.code < 0 ? call_fail_with(c, &c->out.err) : NEXT;
 }
 
+/* Everything of the output moves over. */
+static struct keeping *
+keeping_new(struct call *c)
+{
+	struct arena *arena = arena_new(16 * KIB);
+	struct keeping *k = arena ? ARENA_NEW(arena, struct keeping) : NULL;
+
+	if (!k) {
+		arena_free(arena);
+		return NULL;
+	}
+	k->arena = arena;
+	k->call = c;
+	k->artifacts = c->gw->artifacts;
+	k->tool = tool_ref(c->tool);
+	k->content = buf_take(&c->out.content);
+	k->extra = buf_take(&c->out.extra);
+	k->doc = c->out.doc;
+	k->blocks = c->out.blocks;
+	k->success = c->out.success;
+	/* A failure is told in words; what there was of a result comes behind them. */
+	k->showing = c->out.err.code < 0 && c->showing == SHOW_ENVELOPE ? SHOW_ENDS : c->showing;
+	buf_init(&k->refs, 8 * KIB);
+	c->out.doc = NULL;
+	c->out.blocks = NULL;
+	if (c->out.streamed && c->spool) {
+		k->spool = *c->spool;
+		c->spool = NULL;
+	}
+	return k;
+}
+
 enum verdict
 result_enter(struct call *c)
 {
-	struct keeping *k = calloc(1, sizeof(*k));
-
 	if (c->out.err.code == 0 && (buf_failed(&c->out.content) || buf_failed(&c->out.modified) ||
 				     buf_failed(&c->out.extra))) {
-		free(k);
 		buf_done(&c->out.extra);
 		buf_done(&c->out.content); /* what was touched stays known */
 		return call_fail(c, E_EXECUTION,
 				 "the result of %.*s is larger than the limit of %zu bytes",
 				 STR_ARG(c->tool->name), LIMIT_RESULT_BYTES);
 	}
+	struct keeping *k = c->keeping = keeping_new(c);
 	if (!k)
 		return call_fail(c, E_NOMEM, "out of memory");
-	*k = (struct keeping){
-	    .call = c,
-	    .artifacts = c->gw->artifacts,
-	    .tool = tool_ref(c->tool),
-	    .content = buf_take(&c->out.content),
-	    .extra = buf_take(&c->out.extra),
-	    .success = c->out.success,
-	    .showing = c->showing,
-	    .refs = BUF_INIT(8 * KIB),
-	};
-	c->keeping = k;
-	if (c->out.streamed) {
-		k->spool = c->spool;
-		c->spool = (struct spool){0};
-	}
 	if (is_quick(k)) {
 		k->code = render(k);
 		k->finished = true;

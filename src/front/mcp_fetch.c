@@ -3,6 +3,8 @@
  * passed on.
  */
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "front/mcp_offer.h"
@@ -82,12 +84,15 @@ static int
 ask(struct mcp_request *q, struct upstream *u, void (*params)(struct jw *w, void *arg),
     struct str name, struct err *e)
 {
+	/* What a server asks must not reach another client of a session that is shared. */
+	char alone[2 * sizeof(void *) + 1];
+	snprintf(alone, sizeof(alone), "%" PRIxPTR, (uintptr_t)q);
 	struct exchange_spec spec = {
 	    .method = q->rpc.method,
 	    .params = params,
 	    .name = name,
 	    .behind = &q->behind,
-	    .group = id_str(&q->client->session->id),
+	    .group = q->client->shared ? str_of(alone) : id_str(&q->client->session->id),
 	    .over = over,
 	    .arg = q,
 	};

@@ -256,8 +256,10 @@ guest_open(struct guest *g, struct opening *o, struct err *e)
 	int code = session_open(gw->sessions, &spec, &s, e);
 	if (code < 0)
 		return code;
-	if (g->commons)
+	if (g->commons) {
 		s->slots = LIMIT_MCP_COMMONS_SLOTS;
+		s->shared = true;
+	}
 	mcp_client_init(&g->client, g->front, s, &g->surface);
 	g->client.shared = g->commons;
 	g->client.may_answer = true; /* who asks is looked at each time */

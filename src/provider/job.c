@@ -95,8 +95,7 @@ job_destroy(struct job *j)
 	tool_unref(j->tool);
 	json_doc_unref(j->input_doc);
 	workspace_unref(j->context.workspace);
-	arena_free(j->arena);
-	free(j);
+	arena_free(j->arena); /* and with it the job */
 }
 
 static bool
@@ -106,6 +105,7 @@ context_copy(struct job *j, const struct job_context *from)
 	    .session = arena_str(j->arena, from->session),
 	    .turn = arena_str(j->arena, from->turn),
 	    .tool_use_id = arena_str(j->arena, from->tool_use_id),
+	    .shared = from->shared,
 	};
 	return j->context.session.ptr && j->context.turn.ptr && j->context.tool_use_id.ptr;
 }
@@ -113,15 +113,14 @@ context_copy(struct job *j, const struct job_context *from)
 int
 job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct err *e)
 {
-	struct job *j = calloc(1, sizeof(*j));
+	struct arena *arena = arena_new(LIMIT_CALL_ARENA);
+	struct job *j = arena ? ARENA_NEW(arena, struct job) : NULL;
 
 	CHECK(spec->tool->provider);
-	if (!j)
-		return err_plain(e, E_NOMEM);
-	j->arena = arena_new(LIMIT_CALL_ARENA);
-	if (!j->arena || !context_copy(j, &spec->context)) {
-		arena_free(j->arena);
-		free(j);
+	if (j)
+		j->arena = arena;
+	if (!j || !context_copy(j, &spec->context)) {
+		arena_free(arena);
 		return err_plain(e, E_NOMEM);
 	}
 	j->kind = spec->kind;

@@ -3,8 +3,8 @@
  *
  *	upstream says NEWS_TOOLS --> server_sync: what stayed stays, what is another is exchanged
  *
- * A tool keeps a definition of its own and a reference to its server: a call in flight has both
- * whatever the server says meanwhile.
+ * A tool keeps references to what its definition stands in and to its server: a call in flight has
+ * both, whatever the server says meanwhile.
  */
 
 #include "provider/mcp_tool.h"
@@ -19,6 +19,8 @@
 
 #define PROBLEM_BYTES 256
 #define PROBLEMS_MOST 1000
+#define PROBLEMS_TOLD 20 /* to the log, each time a server's tools are looked at */
+#define LISTS_MOST 8 /* of one server in memory: each tool keeps the list that it came with */
 
 /* What is kept of the settings of one server, and its tools in the catalog. */
 struct mcp_server {
@@ -27,6 +29,7 @@ struct mcp_server {
 	struct arena *arena; /* of the settings */
 	struct tool **tools; /* references, by upstream name */
 	size_t count;
+	unsigned lists; /* that its tools stand in, at most */
 	struct node node;
 };
 
@@ -40,6 +43,7 @@ struct mcp_provider {
 	struct map contested; /* names that more than one server claimed */
 	char (*problems)[PROBLEM_BYTES];
 	size_t problem_count;
+	unsigned told; /* of these, to the log, in this turn */
 	void (*changed)(void *arg);
 	void *arg;
 };
@@ -55,7 +59,8 @@ static void PRINTF_LIKE(3, 4)
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	log_line(LOG_WARN, "a tool of a server cannot be listed as it is called", "why", why, NULL);
+	if (p->told++ < PROBLEMS_TOLD)
+		log_line(LOG_WARN, "a tool of a server cannot be listed as it is called", "why", why, NULL);
 	if (p->problem_count == PROBLEMS_MOST)
 		return;
 	void *more = realloc(p->problems, (p->problem_count + 1) * sizeof(*p->problems));
@@ -164,18 +169,13 @@ data_of(const struct tool *t)
 	return t->provider_data;
 }
 
-/* Its own copy of the definition: lists come and go. */
-static int
-definition_copy(const struct json *definition, struct json_doc **ret, struct err *e)
+struct upstream *
+mcp__upstream(struct provider *p, const struct tool *t)
 {
-	struct buf text = BUF_INIT(8 * LIMIT_JSON_BYTES);
-	struct jw w = jw(&text);
+	struct mcp_provider *mcp = CONTAINER_OF(p, struct mcp_provider, provider);
+	struct upstream *now = upstream_find(mcp->upstreams, t->server);
 
-	jw_value(&w, definition);
-	int rc = buf_failed(&text) ? err_plain(e, E_NOMEM)
-				   : json_parse(buf_str(&text), &json_door, ret, e);
-	buf_done(&text);
-	return rc;
+	return now ? now : data_of(t)->upstream;
 }
 
 static int
@@ -288,14 +288,11 @@ tool_make(struct mcp_server *s, struct upstream *u, const struct upstream_tool *
 	const struct json *schema = json_get(from->definition, S("inputSchema"));
 	struct buf name = BUF_INIT(ALIAS_MAX);
 	struct header_param params[LIMIT_MCP_PARAMS];
-	struct json_doc *doc = NULL;
 	size_t count;
 	int rc = 0;
 
 	if (upstream_kind(u) == UPSTREAM_HTTP && header_has_params(schema))
 		rc = header_params(schema, NULL, params, ARRAY_LEN(params), &count, e);
-	if (rc == 0)
-		rc = definition_copy(from->definition, &doc, e);
 	short_name(&name, &s->settings, from->name);
 	if (!name_is_free(s->provider, s, buf_str(&name))) {
 		if (rc == 0)
@@ -308,9 +305,8 @@ tool_make(struct mcp_server *s, struct upstream *u, const struct upstream_tool *
 	if (rc == 0 && buf_failed(&name))
 		rc = err_plain(e, E_NOMEM);
 	if (rc == 0)
-		rc = adopt(s, u, json_root(doc), doc, buf_str(&name), from->pin,
+		rc = adopt(s, u, from->definition, upstream_tools_doc(u), buf_str(&name), from->pin,
 			   from->changed != NULL, ret, e);
-	json_doc_unref(doc);
 	buf_done(&name);
 	return rc;
 }
@@ -375,13 +371,16 @@ server_sync(struct mcp_server *s, struct upstream *u)
 		return;
 	}
 	problems_forget(s->provider, s->settings.server);
+	s->provider->told = 0;
+	bool afresh = ++s->lists > LISTS_MOST;
+	s->lists = afresh ? 1 : s->lists;
 	s->tools = tools;
 	s->count = 0;
 	for (size_t k = 0; k < offered; k++) {
 		const struct upstream_tool *from = upstream_tool_at(u, k);
 		while (i < was && str_cmp(before[i]->upstream_name, from->name) < 0)
 			drop_tool(s, before[i++]);
-		stays[k] = i < was && is_offered(s, from) && is_same(before[i], from, u);
+		stays[k] = !afresh && i < was && is_offered(s, from) && is_same(before[i], from, u);
 		if (stays[k])
 			s->tools[s->count++] = before[i++];
 	}

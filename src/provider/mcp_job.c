@@ -194,9 +194,9 @@ errand_over(struct exchange *x, const struct exchange_end *end, void *arg)
 static void
 provider_start(struct provider *p, struct job *j)
 {
+	const struct mcp_tool *m = j->tool->provider_data;
 	struct errand *r;
 
-	(void)p;
 	if (j->kind == JOB_PREVIEW) {
 		job_report_soon(j);
 		return;
@@ -215,16 +215,16 @@ provider_start(struct provider *p, struct job *j)
 	    .name = j->tool->upstream_name,
 	    .schema = j->tool->input_schema,
 	    .arguments = j->input,
+	    .pin = m->pin,
 	    .behind = &r->behind,
-	    .group = j->context.session,
+	    .group = j->context.shared ? j->context.turn : j->context.session,
 	    .timeout_ms = UINT_MAX, /* the call has the clock */
 	    .max_ms = UINT_MAX,
 	    .over = errand_over,
 	    .arg = r,
 	};
 	/* params are written from the job, which stays until it is over. */
-	if (exchange_start(((struct mcp_tool *)j->tool->provider_data)->upstream, &spec,
-			   &r->exchange, &j->out.err) < 0)
+	if (exchange_start(mcp__upstream(p, j->tool), &spec, &r->exchange, &j->out.err) < 0)
 		job_report_soon(j);
 }
 

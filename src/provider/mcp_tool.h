@@ -14,4 +14,8 @@ struct mcp_tool {
 
 extern const struct provider mcp__ops; /* copied into each provider */
 
+/* Who does the work of a tool now: while its call waited for a person, a reload may have replaced
+ * the server it was made with. That the tool is still the same, its pin says. Borrowed. */
+struct upstream *mcp__upstream(struct provider *p, const struct tool *t);
+
 #endif

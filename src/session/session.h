@@ -28,6 +28,7 @@ struct session {
 	char client[64]; /* who opened it, for showing */
 	int64_t created_us;
 	uint64_t used_ms; /* monotonic: when a turn last began or ended */
+	bool shared;      /* by clients that do not know of each other */
 	bool attached;    /* to a connection, and ends with it: set by whoever holds that */
 	bool ended;
 	unsigned slots;           /* calls that may run together */
