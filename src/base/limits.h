@@ -245,6 +245,7 @@
 
 /* Upstreams */
 #define LIMIT_UPSTREAMS 256
+#define LIMIT_UPSTREAM_ASK_ARENA (64 * KIB) /* what a request keeps beside its message */
 #define LIMIT_UPSTREAM_SPEC (4 * MIB)       /* what is configured of one */
 #define LIMIT_UPSTREAM_PLACES 32            /* requests to one at once, when nothing is said */
 #define LIMIT_UPSTREAM_CONCURRENCY 256      /* and whatever is said */
@@ -259,6 +260,7 @@
 #define LIMIT_UPSTREAM_KNOWN (64 * MIB)     /* the file of what is known of one */
 #define LIMIT_UPSTREAM_ROUNDS 10            /* of input_required, in one request */
 #define LIMIT_UPSTREAM_INQUIRIES 16         /* open in one request, or items of one */
+#define LIMIT_UPSTREAM_QUESTIONS 100        /* of a legacy server in one request */
 #define LIMIT_UPSTREAM_ASKING_MS 600000     /* for those behind a request to answer */
 #define LIMIT_UPSTREAM_SUBSCRIPTIONS 1024   /* resources of one that are listened to */
 #define LIMIT_UPSTREAM_MESSAGES 200         /* of one, or progress of a request, per second */
@@ -276,6 +278,7 @@
 #define LIMIT_UPSTREAM_CALL_MAX_MS 600000
 #define LIMIT_UPSTREAM_IDLE_MS 600000
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
-#define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list */
+#define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles as they fail... */
+#define LIMIT_UPSTREAM_RELISTS 6      /* ...so often */
 
 #endif

@@ -30,6 +30,7 @@
 
 #define STOP_MS 10000
 #define LOOK_SECONDS 1
+#define FILES_WANTED 16384
 #define NUDGE SIGUSR1 /* from our own main thread: look what has changed */
 
 struct daemon {
@@ -377,6 +378,18 @@ keep_secrets(void)
 #endif
 }
 
+/* Connections, workspaces and servers each hold some; the soft limit is for programs of old. */
+static void
+allow_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= FILES_WANTED)
+		return;
+	files.rlim_cur = files.rlim_max < FILES_WANTED ? files.rlim_max : FILES_WANTED;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int
 open_gateway(struct daemon *d)
 {
@@ -393,6 +406,7 @@ open_gateway(struct daemon *d)
 	}
 	child_become_reaper(); /* better with it, possible without */
 	keep_secrets();
+	allow_files();
 	if (hf_open(&options, &d->hf) < 0) {
 		refuse("%s", hf_error(NULL));
 		return EXIT_NO_GATEWAY;

@@ -75,10 +75,11 @@ place_find(const struct vars *v, struct str name, struct str *ret, const char **
 	return false;
 }
 
+/* Without what stands behind ":-", which may be a secret. */
 static bool
-refuse(struct buf *problem, struct str inside, const char *why)
+refuse(struct buf *problem, struct str name, const char *why)
 {
-	buf_addf(problem, "${%.*s}: %s", STR_ARG(str_utf8_upto(inside, 80)), why);
+	buf_addf(problem, "${%.*s}: %s", STR_ARG(str_utf8_upto(name, 80)), why);
 	return false;
 }
 
@@ -90,7 +91,7 @@ reference_fill(const struct vars *v, struct str inside, struct buf *out, struct 
 	const char *absent = NULL;
 
 	if (str_starts(name, S("input:")))
-		return refuse(problem, inside, "nobody is asked for inputs here; use a variable");
+		return refuse(problem, name, "nobody is asked for inputs here; use a variable");
 	if (place_find(v, name, &value, &absent)) {
 		if (!value.ptr)
 			return refuse(problem, name, absent);
@@ -100,7 +101,7 @@ reference_fill(const struct vars *v, struct str inside, struct buf *out, struct 
 	if (str_starts(name, S("env:")))
 		name = str_from(name, 4);
 	if (!is_name(name))
-		return refuse(problem, inside,
+		return refuse(problem, name,
 			      "not known here; there are ${VAR}, ${VAR:-default}, ${env:VAR}, "
 			      "${workspaceFolder}, ${userHome}");
 	value = environment(name);

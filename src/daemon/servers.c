@@ -303,8 +303,8 @@ on_news(struct upstream *u, unsigned news, void *arg)
 	struct servers *ss = arg;
 	struct known_server *k = known_find(ss, upstream_name(u));
 
-	if (news & NEWS_GONE) {
-		if (k)
+	if (news & NEWS_GONE) { /* one that follows it goes on where it was */
+		if (k && !upstream_find(ss->hf->upstreams, upstream_name(u)))
 			known_free(k);
 		return;
 	}

@@ -30,7 +30,7 @@
 #include "minder/minder.h"
 #include "minder/proc.h"
 
-#define READ_BYTES (64 * KIB)
+#define READ_BYTES (256 * KIB)
 #define QUEUE_BYTES (LIMIT_LINE_BYTES * 2)
 #define SWEEP_MS 20 /* between two looks for runaways */
 
@@ -152,7 +152,7 @@ static bool
 stream_read(struct watch *w)
 {
 	struct child *c = w->child;
-	char bytes[READ_BYTES];
+	static _Thread_local char bytes[READ_BYTES]; /* memory only as far as it was ever filled */
 	ssize_t n = read(w->fd, bytes, sizeof(bytes));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

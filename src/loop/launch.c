@@ -17,6 +17,8 @@
 #include "base/limits.h"
 #include "minder/minder.h"
 
+#define PIPE_BYTES (1024 * 1024)
+
 static char minder_set[LIMIT_PATH];
 
 void
@@ -83,6 +85,8 @@ launch_pipe(struct launch *s, int number)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -1;
+	/* Long messages in fewer pieces; where the system gives no more, what there is will do. */
+	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
 	s->fds[number] = ends[from_child];
 	s->ours->streams[number] = ends[!from_child];
 	return 0;

@@ -36,7 +36,8 @@ fetch_sent(const struct fetch *f)
 {
 	long bytes = 0;
 
-	return f->added && curl_easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK &&
+	return f->added &&
+	       libcurl.easy_getinfo(f->easy, CURLINFO_REQUEST_SIZE, &bytes) == CURLE_OK &&
 	       bytes > 0;
 }
 
@@ -71,7 +72,7 @@ ending_of(const struct fetch *f, CURLcode rc, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(endings); i++)
 		if (endings[i].rc == rc)
 			return err_set(e, code, "%s", endings[i].text);
-	return err_set(e, code, "the request failed: %s", curl_easy_strerror(rc));
+	return err_set(e, code, "the request failed: %s", libcurl.easy_strerror(rc));
 }
 
 static int
@@ -110,17 +111,17 @@ fetch_explain(const struct fetch *f, CURLcode rc, struct err *e)
 static void
 easy_give_back(struct fetcher *fr, CURL *easy)
 {
-	curl_easy_reset(easy);
+	libcurl.easy_reset(easy);
 	if (fr->spares < LIMIT_FETCH_SPARE)
 		fr->spare[fr->spares++] = easy;
 	else
-		curl_easy_cleanup(easy);
+		libcurl.easy_cleanup(easy);
 }
 
 static CURL *
 easy_take(struct fetcher *fr)
 {
-	return fr->spares ? fr->spare[--fr->spares] : curl_easy_init();
+	return fr->spares ? fr->spare[--fr->spares] : libcurl.easy_init();
 }
 
 static void
@@ -128,7 +129,7 @@ fetch_free(struct fetch *f)
 {
 	if (f->easy)
 		easy_give_back(f->fetcher, f->easy);
-	curl_slist_free_all(f->headers);
+	libcurl.slist_free_all(f->headers);
 	buf_done(&f->head);
 	free(f->body);
 	free(f);
@@ -138,8 +139,8 @@ fetch_free(struct fetch *f)
 static void
 fetcher_keep(struct fetcher *fr)
 {
-	curl_multi_setopt(fr->multi, CURLMOPT_MAXCONNECTS,
-			  (long)(fr->fetches.len + LIMIT_FETCH_KEPT));
+	libcurl.multi_setopt(fr->multi, CURLMOPT_MAXCONNECTS,
+			     (long)(fr->fetches.len + LIMIT_FETCH_KEPT));
 }
 
 static void
@@ -153,10 +154,10 @@ fetch_end(struct fetch *f, CURLcode rc)
 	timer_stop(fr->loop, &f->stall);
 	defer_cancel(&f->turn);
 	if (f->headed)
-		curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
+		libcurl.easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
 	fetch_explain(f, rc, &e);
 	if (f->added)
-		curl_multi_remove_handle(fr->multi, f->easy);
+		libcurl.multi_remove_handle(fr->multi, f->easy);
 	f->spec.over(f, (int)status, &e, f->spec.arg);
 	list_remove(&f->node);
 	fetcher_keep(fr);
@@ -170,14 +171,14 @@ fetcher_act(struct fetcher *fr, curl_socket_t fd, int events)
 	CURLMsg *m;
 	int left;
 
-	curl_multi_socket_action(fr->multi, fd, events, &left);
-	while ((m = curl_multi_info_read(fr->multi, &left)) != NULL) {
+	libcurl.multi_socket_action(fr->multi, fd, events, &left);
+	while ((m = libcurl.multi_info_read(fr->multi, &left)) != NULL) {
 		struct fetch *f = NULL;
 		CURLcode rc = m->data.result;
 
 		if (m->msg != CURLMSG_DONE)
 			continue;
-		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&f);
+		libcurl.easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&f);
 		fetch_end(f, rc);
 	}
 }
@@ -362,26 +363,29 @@ on_close(void *arg, curl_socket_t fd)
 static void
 multi_set(struct fetcher *fr)
 {
-	curl_multi_setopt(fr->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(fr->multi, CURLMOPT_SOCKETDATA, fr);
-	curl_multi_setopt(fr->multi, CURLMOPT_TIMERFUNCTION, on_clock);
-	curl_multi_setopt(fr->multi, CURLMOPT_TIMERDATA, fr);
+	libcurl.multi_setopt(fr->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	libcurl.multi_setopt(fr->multi, CURLMOPT_SOCKETDATA, fr);
+	libcurl.multi_setopt(fr->multi, CURLMOPT_TIMERFUNCTION, on_clock);
+	libcurl.multi_setopt(fr->multi, CURLMOPT_TIMERDATA, fr);
 }
 
 int
 fetcher_new(struct loop *l, struct fetcher **ret, struct err *e)
 {
-	struct fetcher *fr = calloc(1, sizeof(*fr));
+	int rc = curl_load(e);
 
-	if (!fr || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+	if (rc < 0)
+		return rc;
+	struct fetcher *fr = calloc(1, sizeof(*fr));
+	if (!fr || libcurl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
 		free(fr);
 		return err_plain(e, E_NOMEM);
 	}
 	fr->loop = l;
 	list_init(&fr->fetches);
-	fr->multi = curl_multi_init();
+	fr->multi = libcurl.multi_init();
 	if (!fr->multi) {
-		curl_global_cleanup();
+		libcurl.global_cleanup();
 		free(fr);
 		return err_plain(e, E_NOMEM);
 	}
@@ -397,13 +401,13 @@ fetcher_free(struct fetcher *fr)
 		return;
 	CHECK(fr->fetches.len == 0);
 	while (fr->spares)
-		curl_easy_cleanup(fr->spare[--fr->spares]);
-	curl_multi_cleanup(fr->multi);
+		libcurl.easy_cleanup(fr->spare[--fr->spares]);
+	libcurl.multi_cleanup(fr->multi);
 	timer_stop(fr->loop, &fr->clock);
 	for (size_t i = 0; i < fr->watch_cap; i++)
 		watch_close(fr->watches[i]);
 	free(fr->watches);
-	curl_global_cleanup();
+	libcurl.global_cleanup();
 	free(fr);
 }
 
@@ -453,7 +457,7 @@ head_over(struct fetch *f)
 {
 	long status = 0;
 
-	curl_easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
+	libcurl.easy_getinfo(f->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status < 200) { /* an interim answer; the real one follows */
 		buf_reset(&f->head);
 		return;
@@ -568,7 +572,7 @@ fetch_turn(void *arg)
 	if (fetch_done_with(f)) {
 		fetch_end(f, CURLE_OK);
 	} else if (!f->added) {
-		if (curl_multi_add_handle(fr->multi, f->easy) != CURLM_OK) {
+		if (libcurl.multi_add_handle(fr->multi, f->easy) != CURLM_OK) {
 			fetch_end(f, CURLE_OUT_OF_MEMORY);
 			return;
 		}
@@ -577,7 +581,7 @@ fetch_turn(void *arg)
 		fetcher_act(fr, CURL_SOCKET_TIMEOUT, 0);
 	} else if (f->stopped && !f->paused) {
 		f->stopped = false;
-		curl_easy_pause(f->easy, CURLPAUSE_CONT);
+		libcurl.easy_pause(f->easy, CURLPAUSE_CONT);
 		fetcher_act(fr, CURL_SOCKET_TIMEOUT, 0);
 	}
 }
@@ -606,18 +610,18 @@ fetch_pause(struct fetch *f, bool paused)
 static void
 callbacks_set(struct fetch *f)
 {
-	curl_easy_setopt(f->easy, CURLOPT_PRIVATE, f);
-	curl_easy_setopt(f->easy, CURLOPT_ERRORBUFFER, f->problem);
-	curl_easy_setopt(f->easy, CURLOPT_HEADERFUNCTION, on_header);
-	curl_easy_setopt(f->easy, CURLOPT_HEADERDATA, f);
-	curl_easy_setopt(f->easy, CURLOPT_WRITEFUNCTION, on_body);
-	curl_easy_setopt(f->easy, CURLOPT_WRITEDATA, f);
-	curl_easy_setopt(f->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
-	curl_easy_setopt(f->easy, CURLOPT_OPENSOCKETDATA, f);
-	curl_easy_setopt(f->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
-	curl_easy_setopt(f->easy, CURLOPT_CLOSESOCKETDATA, f->fetcher);
-	curl_easy_setopt(f->easy, CURLOPT_PREREQFUNCTION, on_connected);
-	curl_easy_setopt(f->easy, CURLOPT_PREREQDATA, f);
+	libcurl.easy_setopt(f->easy, CURLOPT_PRIVATE, f);
+	libcurl.easy_setopt(f->easy, CURLOPT_ERRORBUFFER, f->problem);
+	libcurl.easy_setopt(f->easy, CURLOPT_HEADERFUNCTION, on_header);
+	libcurl.easy_setopt(f->easy, CURLOPT_HEADERDATA, f);
+	libcurl.easy_setopt(f->easy, CURLOPT_WRITEFUNCTION, on_body);
+	libcurl.easy_setopt(f->easy, CURLOPT_WRITEDATA, f);
+	libcurl.easy_setopt(f->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	libcurl.easy_setopt(f->easy, CURLOPT_OPENSOCKETDATA, f);
+	libcurl.easy_setopt(f->easy, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+	libcurl.easy_setopt(f->easy, CURLOPT_CLOSESOCKETDATA, f->fetcher);
+	libcurl.easy_setopt(f->easy, CURLOPT_PREREQFUNCTION, on_connected);
+	libcurl.easy_setopt(f->easy, CURLOPT_PREREQDATA, f);
 }
 
 int

@@ -3,7 +3,7 @@
 #ifndef NET_FETCH_INSIDE_H
 #define NET_FETCH_INSIDE_H
 
-#include <curl/curl.h>
+#include "net/curl.h"
 
 #include "base/limits.h"
 #include "net/fetch.h"

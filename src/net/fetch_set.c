@@ -59,7 +59,7 @@ header_check(struct str line, struct str *ret_name, struct str *ret_value, struc
 static int
 header_append(struct fetch *f, const char *line, struct err *e)
 {
-	struct curl_slist *more = curl_slist_append(f->headers, line);
+	struct curl_slist *more = libcurl.slist_append(f->headers, line);
 
 	if (!more)
 		return err_plain(e, E_NOMEM);
@@ -99,27 +99,27 @@ headers_set(struct fetch *f, const char *const *lines, struct err *e)
 	if (r == 0 && !typed) /* else curl would say it is a form */
 		r = header_append(f, "Content-Type:", e);
 	if (r == 0)
-		curl_easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->headers);
+		libcurl.easy_setopt(f->easy, CURLOPT_HTTPHEADER, f->headers);
 	return r;
 }
 
 static int
 url_set(struct fetch *f, const char *url, struct err *e)
 {
-	CURLU *u = curl_url();
+	CURLU *u = libcurl.url();
 	char *scheme = NULL;
 	bool good;
 
 	if (!u)
 		return err_plain(e, E_NOMEM);
-	good = curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
-	       curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+	good = libcurl.url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+	       libcurl.url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
 	       (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
-	curl_free(scheme);
-	curl_url_cleanup(u);
+	libcurl.free(scheme);
+	libcurl.url_cleanup(u);
 	if (!good)
 		return err_set(e, E_VALIDATION, "this is not an address of http or https");
-	if (curl_easy_setopt(f->easy, CURLOPT_URL, url) != CURLE_OK)
+	if (libcurl.easy_setopt(f->easy, CURLOPT_URL, url) != CURLE_OK)
 		return err_plain(e, E_NOMEM);
 	return 0;
 }
@@ -132,8 +132,8 @@ body_set(struct fetch *f, struct str body, struct err *e)
 		return err_plain(e, E_NOMEM);
 	if (body.len)
 		memcpy(f->body, body.ptr, body.len);
-	curl_easy_setopt(f->easy, CURLOPT_POSTFIELDS, f->body);
-	curl_easy_setopt(f->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+	libcurl.easy_setopt(f->easy, CURLOPT_POSTFIELDS, f->body);
+	libcurl.easy_setopt(f->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
 	return 0;
 }
 
@@ -149,9 +149,9 @@ method_set(struct fetch *f, const struct fetch_spec *spec, struct err *e)
 	if (post || spec->body.ptr)
 		r = body_set(f, spec->body, e);
 	else if (strcmp(spec->method, "HEAD") == 0)
-		curl_easy_setopt(f->easy, CURLOPT_NOBODY, 1L);
+		libcurl.easy_setopt(f->easy, CURLOPT_NOBODY, 1L);
 	if (r == 0 && !post &&
-	    curl_easy_setopt(f->easy, CURLOPT_CUSTOMREQUEST, spec->method) != CURLE_OK)
+	    libcurl.easy_setopt(f->easy, CURLOPT_CUSTOMREQUEST, spec->method) != CURLE_OK)
 		r = err_plain(e, E_NOMEM);
 	return r;
 }
@@ -183,18 +183,18 @@ fetch__set(struct fetch *f, struct err *e)
 	CURLcode rc = CURLE_OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(figures) && rc == CURLE_OK; i++)
-		rc = curl_easy_setopt(f->easy, figures[i].option, figures[i].value);
+		rc = libcurl.easy_setopt(f->easy, figures[i].option, figures[i].value);
 	if (rc == CURLE_OK)
-		rc = curl_easy_setopt(f->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+		rc = libcurl.easy_setopt(f->easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	if (rc == CURLE_OK)
-		rc = curl_easy_setopt(f->easy, CURLOPT_PROXY, "");
+		rc = libcurl.easy_setopt(f->easy, CURLOPT_PROXY, "");
 	if (rc == CURLE_OK)
-		rc = curl_easy_setopt(f->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+		rc = libcurl.easy_setopt(f->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 	if (rc == CURLE_OK)
-		rc = curl_easy_setopt(f->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
+		rc = libcurl.easy_setopt(f->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
 	if (rc != CURLE_OK) {
 		err_plain(e, E_SYSTEM);
-		err_inside(e, "libcurl: %s", curl_easy_strerror(rc));
+		err_inside(e, "libcurl: %s", libcurl.easy_strerror(rc));
 		return E_SYSTEM;
 	}
 	int r = url_set(f, spec->url, e);

@@ -60,9 +60,13 @@ reply__head(struct conn *c, struct buf *out, int status, const char *type, const
 {
 	if (c->server->stopping)
 		c->keep = false;
-	buf_addf(out, "HTTP/1.1 %d %s\r\n" SECURITY_HEADERS, status, phrase(status));
+	buf_addz(out, "HTTP/1.1 ");
+	buf_add_u64(out, (uint64_t)status);
+	buf_addc(out, ' ');
+	buf_addz(out, phrase(status));
+	buf_addz(out, "\r\n" SECURITY_HEADERS);
 	if (type)
-		buf_addf(out, "Content-Type: %s\r\n", type);
+		buf_addz(out, "Content-Type: "), buf_addz(out, type), buf_addz(out, "\r\n");
 	if (!c->keep && status != 101)
 		buf_addz(out, "Connection: close\r\n");
 	if (extra)
@@ -83,7 +87,8 @@ conn_reply(struct conn *c, int status, const char *type, struct buf *body, const
 	}
 	reply__head(c, head, status, type, extra);
 	if (status != 204)
-		buf_addf(head, "Content-Length: %zu\r\n", body->len);
+		buf_addz(head, "Content-Length: "), buf_add_u64(head, body->len),
+		    buf_addz(head, "\r\n");
 	buf_addz(head, "\r\n");
 	if (bodyless)
 		buf_done(body);

@@ -21,7 +21,7 @@
 
 #define BACK_OFF_FIRST_MS 50
 #define BACK_OFF_MAX_MS 2000
-#define LINGER_US 2000
+#define LINGER_US 10000
 #define LINGER_BYTES (512 * KIB) /* more are not waited for */
 #define SMALL_BYTES (12 * KIB)   /* a segment that the next ones are joined to */
 #define SPARES 8

@@ -55,8 +55,7 @@ exchange_free(struct exchange *x)
 {
 	json_doc_unref(x->shelf);
 	json_doc_unref(x->state_doc);
-	free(x->texts);
-	free(x);
+	arena_free(x->arena);
 }
 
 static void
@@ -452,10 +451,27 @@ answers_forget(struct exchange *x)
 	x->state = NULL;
 }
 
+/* While it waited the server may have been started, and say now that it is another. NULL: no. */
+static const char *
+tool_is_another(const struct exchange *x)
+{
+	const struct upstream_tool *t;
+
+	if (!x->pin[0])
+		return NULL;
+	if (!(t = known__tool(&x->u->known, x->spec.name)))
+		return "the server no longer has this tool";
+	if (t->changed || strcmp(t->pin, x->pin) != 0)
+		return "this tool is no longer what was accepted: its definition has changed, and "
+		       "a person has to look at it first (holdfast pins)";
+	return NULL;
+}
+
 void
 exchange__send(struct exchange *x)
 {
 	struct upstream *u = x->u;
+	const char *another = tool_is_another(x);
 	struct ask_spec s = {
 	    .method = x->spec.method,
 	    .params = params_write,
@@ -469,6 +485,10 @@ exchange__send(struct exchange *x)
 	};
 	struct err e;
 
+	if (another) {
+		exchange__fail_soon(x, E_CHANGED, another);
+		return;
+	}
 	upstream__tell_level(u, x->spec.behind);
 	x->ask.x = x;
 	x->ask.answer = answer;
@@ -484,6 +504,18 @@ exchange__send(struct exchange *x)
 	clock_set(x, &x->quiet, x->spec.timeout_ms, quiet_too_long);
 }
 
+void
+exchange__inherit(struct upstream *u, struct upstream *from)
+{
+	while (from->waiting.len > 0) {
+		struct exchange *x = exchange__of(list_first(&from->waiting));
+
+		move(x, &u->waiting);
+		x->u = upstream_ref(u);
+		upstream_unref(from);
+	}
+}
+
 /* ---- the start ---- */
 
 /* Method, name and group behind each other. */
@@ -491,33 +523,29 @@ static int
 texts_copy(struct exchange *x)
 {
 	struct str *texts[] = {&x->spec.method, &x->spec.name, &x->spec.group};
-	size_t len = 1;
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		len += texts[i]->len;
-	char *at = x->texts = malloc(len);
-	if (!at)
-		return E_NOMEM;
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		if (!texts[i]->ptr)
-			continue;
-		memcpy(at, texts[i]->ptr, texts[i]->len);
-		texts[i]->ptr = at;
-		at += texts[i]->len;
-	}
+		if (texts[i]->ptr && !(*texts[i] = arena_str(x->arena, *texts[i])).ptr)
+			return E_NOMEM;
 	return 0;
 }
 
 static struct exchange *
 exchange_new(struct upstream *u, const struct exchange_spec *spec)
 {
-	struct exchange *x = calloc(1, sizeof(*x));
+	struct arena *arena = arena_new(LIMIT_UPSTREAM_ASK_ARENA);
+	struct exchange *x = arena ? ARENA_NEW(arena, struct exchange) : NULL;
 
-	if (!x)
+	if (!x) {
+		arena_free(arena);
 		return NULL;
+	}
+	x->arena = arena;
 	x->spec = *spec;
+	if (spec->pin)
+		snprintf(x->pin, sizeof(x->pin), "%s", spec->pin);
 	if (texts_copy(x) < 0) {
-		free(x);
+		arena_free(arena);
 		return NULL;
 	}
 	if (!x->spec.timeout_ms)

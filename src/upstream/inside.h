@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "mcp/rpc.h"
+#include "base/arena.h"
 #include "upstream/upstream.h"
 
 struct link;
@@ -175,7 +176,8 @@ struct listing {
 	bool again;         /* it has changed while it was read */
 	bool read;          /* once at least since the start */
 	struct timer pause; /* between two readings */
-	uint64_t read_at;
+	uint64_t begun_at, read_at;
+	unsigned fails; /* readings in a row */
 };
 void listing__start(struct listing *ls);
 void listing__changed(struct listing *ls); /* the upstream says so */
@@ -216,6 +218,7 @@ struct upstream {
 	bool begun;           /* its watchers know of it */
 	bool retired;         /* no longer configured */
 	bool replaced;        /* by one of the same name, which has what was known */
+	bool unread;          /* what is known of it is on disk, and could not be read */
 	struct node node;     /* in the set's `leaving` */
 
 	enum upstream_state state;
@@ -353,17 +356,18 @@ struct exchange {
 	struct upstream *u; /* a reference */
 	struct node node;
 	struct ask ask;
-	struct exchange_spec spec; /* its texts are in `texts` */
-	char *texts;
-	struct json_doc *shelf; /* its schema may be in there */
-	struct timer quiet;     /* timeout_ms, or the time to answer */
-	struct timer limit;     /* max_ms */
-	uint64_t limit_left_ms; /* while it asks */
+	struct exchange_spec spec; /* its texts are in the arena, */
+	struct arena *arena;       /* and so is all of this */
+	char pin[DIGEST_TEXT];     /* "": none */
+	struct json_doc *shelf;    /* its schema may be in there */
+	struct timer quiet;        /* timeout_ms, or the time to answer */
+	struct timer limit;        /* max_ms */
+	uint64_t limit_left_ms;    /* while it asks */
 	uint64_t sent_us;
 	bool sent;
 	bool relisting; /* the tools are read again before it is sent again */
 	bool relisted, reladdered, resessioned; /* each once */
-	unsigned rounds;
+	unsigned rounds; /* of questions */
 	struct list pleas;
 	struct plea *answers;       /* what the next request answers, or NULL */
 	struct json_doc *state_doc; /* a reference */
@@ -382,6 +386,8 @@ void exchange__message(struct exchange *x, const struct json *params);
 void exchange__asking(struct exchange *x);   /* its clocks stand still */
 void exchange__answered(struct exchange *x); /* and go on, when it asks nothing more */
 void exchange__relisted(struct upstream *u); /* those that wait for that are sent again */
+/* Those of another that wait are this one's now. */
+void exchange__inherit(struct upstream *u, struct upstream *from);
 
 /* plea.c */
 struct plea {

@@ -111,6 +111,12 @@ pause_over(void *arg)
 }
 
 static void
+read_later(struct listing *ls, uint64_t delay_ms)
+{
+	(void)timer_start(ls->u->set->loop, &ls->pause, delay_ms, pause_over, ls);
+}
+
+static void
 listing_over(struct listing *ls)
 {
 	struct upstream *u = ls->u;
@@ -119,8 +125,7 @@ listing_over(struct listing *ls)
 	ls->read = true;
 	ls->read_at = loop_now_ms(u->set->loop);
 	if (ls->again)
-		(void)timer_start(u->set->loop, &ls->pause, LIMIT_UPSTREAM_RELIST_MS, pause_over,
-				  ls);
+		read_later(ls, LIMIT_UPSTREAM_RELIST_MS);
 	ls->again = false;
 	upstream__listed(u, ls->which);
 }
@@ -134,6 +139,7 @@ listing_take(struct listing *ls)
 	struct err e;
 	bool new = false;
 
+	ls->fails = 0;
 	buf_addz(&ls->items, ls->count ? "]" : "[]");
 	int rc = buf_failed(&ls->items)
 		     ? err_plain(&e, E_NOMEM)
@@ -171,7 +177,10 @@ listing_failed(struct listing *ls, const struct reply *r)
 		upstream__complain(u, "a server does not list what it has", kinds[ls->which].key);
 	else
 		upstream__complain(u, "a server does not list what it has", r->err->text);
+	unsigned fails = ls->fails++;
 	listing_over(ls);
+	if (u->phase == PHASE_READY && fails < LIMIT_UPSTREAM_RELISTS)
+		read_later(ls, (uint64_t)LIMIT_UPSTREAM_RELIST_MS << fails);
 }
 
 /* ---- pages ---- */
@@ -188,6 +197,13 @@ cursor_circles(struct listing *ls, struct str cursor)
 		buf_add(&ls->mark, cursor);
 	}
 	return same;
+}
+
+/* Page by page a list could be read for days. */
+static bool
+takes_too_long(const struct listing *ls)
+{
+	return loop_now_ms(ls->u->set->loop) - ls->begun_at > ls->u->spec.max_ms;
 }
 
 static void
@@ -210,7 +226,7 @@ page_take(struct ask *a, const struct reply *r)
 		return;
 	}
 	if (!room || ls->pages >= LIMIT_UPSTREAM_PAGES || cursor.len > LIMIT_UPSTREAM_CURSOR ||
-	    cursor_circles(ls, cursor)) {
+	    takes_too_long(ls) || cursor_circles(ls, cursor)) {
 		upstream__complain(ls->u, "a list of a server does not end: the rest is left out",
 				   kinds[ls->which].key);
 		listing_take(ls);
@@ -278,6 +294,7 @@ listing__start(struct listing *ls)
 		return;
 	}
 	listing_reset(ls);
+	ls->begun_at = loop_now_ms(u->set->loop);
 	ls->items = BUF_INIT(LIMIT_UPSTREAM_LIST_BYTES);
 	ls->cursor = ls->mark = BUF_INIT(LIMIT_UPSTREAM_CURSOR);
 	/* Never inside the caller: those who wait for the list would be called. */
@@ -300,7 +317,7 @@ listing__changed(struct listing *ls)
 	else if (now >= next)
 		listing__start(ls);
 	else
-		(void)timer_start(l, &ls->pause, next - now, pause_over, ls);
+		read_later(ls, next - now);
 }
 
 void
@@ -310,4 +327,5 @@ listing__stop(struct listing *ls)
 	timer_stop(ls->u->set->loop, &ls->pause);
 	listing_reset(ls);
 	ls->again = ls->read = false;
+	ls->fails = 0;
 }

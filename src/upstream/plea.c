@@ -4,8 +4,8 @@
  * Legacy servers send a request and wait for its answer; modern ones end the request with
  * input_required and want it again with the answers. Either becomes an inquiry to whoever stands
  * behind the exchange. Over stdio a legacy server does not say for which of its requests it asks:
- * when those that could be meant belong to different sessions, it gets an error. A person must not
- * answer for another.
+ * when those under way belong to different clients, it gets an error, also when only one of these
+ * could be asked. A person must not answer for another.
  */
 
 #include "upstream/inside.h"
@@ -139,18 +139,33 @@ legacy_alone(struct upstream *u, const struct rpc *r)
 }
 
 struct choice {
-	struct exchange *x; /* the newest that can be asked */
+	struct exchange *x;    /* the newest that can be asked */
+	struct exchange *last; /* that was looked at */
 	bool unclear;
 };
+
+/* Clients of the modern era share a session over HTTP: each of their requests may be another's. */
+static bool
+is_modern(const struct exchange *x)
+{
+	return x->spec.behind && x->spec.behind->revision >= MCP_2026_07_28;
+}
+
+static bool
+same_client(const struct exchange *a, const struct exchange *b)
+{
+	return str_eq(a->spec.group, b->spec.group) && !is_modern(a) && !is_modern(b);
+}
 
 static void
 choose(struct choice *c, const struct list *l, unsigned needs)
 {
 	LIST_EACH (l, n) {
 		struct exchange *x = exchange__of(n);
+		c->unclear |= c->last && !same_client(c->last, x);
+		c->last = x;
 		if (needs & ~behind_can(x->spec.behind))
 			continue;
-		c->unclear |= c->x && !str_eq(c->x->spec.group, x->spec.group);
 		if (!c->x || x->ask.id > c->x->ask.id)
 			c->x = x;
 	}
@@ -159,14 +174,15 @@ choose(struct choice *c, const struct list *l, unsigned needs)
 static void
 legacy_ask(struct exchange *x, struct json_doc *doc, const struct rpc *r)
 {
-	struct plea *p =
-	    x->pleas.len < LIMIT_UPSTREAM_INQUIRIES ? plea_new(x, doc, 1, legacy_settled) : NULL;
+	bool fits = x->pleas.len < LIMIT_UPSTREAM_INQUIRIES && x->rounds < LIMIT_UPSTREAM_QUESTIONS;
+	struct plea *p = fits ? plea_new(x, doc, 1, legacy_settled) : NULL;
 	struct err e;
 
 	if (!p) {
-		wire__refuse(x->u, r->id, RPC_INTERNAL, "too much is asked at once");
+		wire__refuse(x->u, r->id, RPC_INTERNAL, "too much is asked in one request");
 		return;
 	}
+	x->rounds++;
 	p->id = r->id;
 	p->items[0] =
 	    (struct inquiry_item){.key = S("0"), .method = r->method, .params = r->params};
@@ -193,7 +209,7 @@ plea__legacy(struct upstream *u, struct exchange *x, bool any, struct json_doc *
 		choose(&c, &u->flying, needs);
 		choose(&c, &u->asking, needs);
 	}
-	if (c.unclear)
+	if (c.x && c.unclear)
 		wire__refuse(u, r->id, RPC_INTERNAL,
 			     "it is not clear whose request this belongs to: several clients use "
 			     "this server now");

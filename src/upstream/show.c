@@ -75,6 +75,12 @@ upstream_tool_count(const struct upstream *u)
 	return u->known.count;
 }
 
+struct json_doc *
+upstream_tools_doc(const struct upstream *u)
+{
+	return u->known.shelf.doc;
+}
+
 const struct upstream_tool *
 upstream_tool_at(const struct upstream *u, size_t i)
 {

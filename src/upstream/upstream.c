@@ -68,6 +68,11 @@ news_tell(void *arg)
 void
 upstream__news(struct upstream *u, unsigned news)
 {
+	/* That it has gone was the last they heard: another has its name, or nobody. */
+	if (u->retired && !u->news && !(news & NEWS_GONE)) {
+		known__sweep(&u->known);
+		return;
+	}
 	if (!u->news)
 		defer(u->set->loop, &u->tell, news_tell, upstream_ref(u));
 	u->news |= news;

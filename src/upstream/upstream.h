@@ -93,9 +93,9 @@ void upstreams_free(struct upstreams *us); /* after done; takes NULL */
 /*
  * Exactly these from now on. One that is the same as before stays as it is, running or not; one
  * that is gone or has changed ends when its exchanges have, and its tools go at once; what was
- * known of it goes to the one that follows it. What is known of new ones is read from disk here;
- * those of which nothing is known are started to find out. E_NOMEM, E_LIMIT, E_STOPPING;
- * E_EXISTS: two of one name.
+ * known of it, and the exchanges that have not been sent, go to the one that follows it. What is
+ * known of new ones is read from disk here; those of which nothing is known are started to find
+ * out. E_NOMEM, E_LIMIT, E_STOPPING; E_EXISTS: two of one name.
  */
 int upstreams_set(struct upstreams *us, const struct upstream_spec *specs, size_t count,
 		  struct err *e);
@@ -138,6 +138,8 @@ bool upstream_known(const struct upstream *u); /* its lists have been read, now 
 const struct json *upstream_list(const struct upstream *u, enum upstream_list which);
 size_t upstream_tool_count(const struct upstream *u);
 const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i); /* by name */
+/* What the definitions stand in; take a reference to keep them. */
+struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
 /* {name, state, kind, era, version, server, tools, changed, problem, last_words, pid, started_at,
  *  restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures, late}; what is not known
@@ -173,10 +175,12 @@ struct exchange_spec {
 		       void *arg);             /* members of params but _meta; again for retries */
 	struct str name;                       /* for Mcp-Name; copied; {NULL,0}: none */
 	const struct json *schema, *arguments; /* for Mcp-Param-*; borrowed; may be NULL */
-	struct behind *behind;                 /* borrowed until it is over; may be NULL */
-	struct str group;                      /* whose it is, the session: copied */
-	unsigned timeout_ms, max_ms;           /* 0: the upstream's own; UINT_MAX: none, the
-						  caller has a clock */
+	const char *pin;       /* of the tool that is called, copied: sent only while that is what
+				  counts, else E_CHANGED; NULL: whatever it is */
+	struct behind *behind; /* borrowed until it is over; may be NULL */
+	struct str group;      /* whose it is, the session: copied */
+	unsigned timeout_ms, max_ms; /* 0: the upstream's own; UINT_MAX: none, the
+					caller has a clock */
 	void (*over)(struct exchange *x, const struct exchange_end *end, void *arg); /* once */
 	void *arg;
 };

@@ -125,10 +125,21 @@ file_read(struct upstream *u)
 	char path[LIMIT_PATH], aside[LIMIT_PATH + 8];
 	struct err e;
 
-	if (!u->set->dir || known__path(u->set->dir, u->spec.name, path, &e) < 0 ||
-	    known__load(&u->known, path, str_of(u->of), &e) == 0)
+	if (!u->set->dir || known__path(u->set->dir, u->spec.name, path, &e) < 0)
+		return;
+	int rc = known__load(&u->known, path, str_of(u->of), &e);
+	if (rc == 0)
 		return;
 	known__done(&u->known);
+	/* It may be all right: without its pins anything would be taken at first sight. */
+	if (rc == E_SYSTEM || rc == E_NOMEM) {
+		u->unread = true;
+		u->spec.problem = S("what is known of it could not be read; the next reload of the "
+				    "configuration tries again");
+		log_line(LOG_ERROR, "what is known of a server cannot be read, and it is not used",
+			 "file", path, "why", e.text, "inside", e.inside, NULL);
+		return;
+	}
 	snprintf(aside, sizeof(aside), "%s.bad", path);
 	log_line(LOG_WARN, "what is known of a server cannot be read, and is put aside", "file",
 		 aside, "why", e.text, NULL);
@@ -279,7 +290,7 @@ item_begin(struct upstream *u)
 		   : u->known.seen     ? UPSTREAM_KNOWN
 				       : UPSTREAM_CONFIGURED;
 	upstream__news(u, NEWS_STATE | NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES);
-	if (!u->known.seen)
+	if (!u->known.seen || u->waiting.len > 0)
 		upstream__need(u);
 }
 
@@ -298,6 +309,8 @@ item_follow(struct upstream **at, struct upstream *old)
 	known__inherit(&new->known, &old->known);
 	if (strcmp(new->of, old->of) != 0)
 		new->known.has_era = false;
+	if (!new->spec.problem.ptr)
+		exchange__inherit(new, old);
 	old->replaced = true;
 	old->dirty = false;
 	upstreams__save(new);
@@ -333,7 +346,7 @@ upstreams_set(struct upstreams *us, const struct upstream_spec *specs, size_t co
 		return rc;
 	for (size_t i = 0; i < count; i++) {
 		struct upstream *before = item_before(us, items[i]->spec.name);
-		if (before)
+		if (before && !before->unread)
 			item_follow(&items[i], before);
 		else
 			file_read(items[i]);
