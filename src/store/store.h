@@ -2,7 +2,7 @@
  * store.h - what survives the process: events, the journal of calls, remembered answers.
  *
  * Writes are queued and never block the loop; one writer thread commits them in groups
- * (SQLite in WAL mode), two milliseconds late unless somebody waits for them. Rows are copied
+ * (SQLite in WAL mode), ten milliseconds late unless somebody waits for them. Rows are copied
  * when they are put. Reads run on another thread and end with a call on the loop. Several
  * processes may share one file.
  */
