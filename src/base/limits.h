@@ -82,6 +82,7 @@
 #define LIMIT_MCP_URI (8 * KIB)          /* of a resource, or a prompt's name */
 #define LIMIT_MCP_OFFERS (64 * MIB)      /* a list of all servers while it is put together */
 #define LIMIT_URI_PARTS 64               /* of a template: texts and expressions */
+#define LIMIT_MCP_ID 4096                /* a request's id, where it is a string */
 #define LIMIT_MCP_OPEN 4096              /* requests of all clients, unanswered */
 #define LIMIT_MCP_SESSIONS 512           /* legacy ones over HTTP; each holds a descriptor */
 #define LIMIT_MCP_COMMONS 64             /* workspaces that modern requests over HTTP share */
@@ -278,7 +279,7 @@
 #define LIMIT_UPSTREAM_CALL_MAX_MS 600000
 #define LIMIT_UPSTREAM_IDLE_MS 600000
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
-#define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles as they fail... */
-#define LIMIT_UPSTREAM_RELISTS 6      /* ...so often */
+#define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles when one fails */
+#define LIMIT_UPSTREAM_RELISTS 6      /* so often; then it is left as it is */
 
 #endif

@@ -86,7 +86,7 @@ struct call {
 	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
 	uint64_t called_mono_us; /* 0: never called */
 	char called_event[ULID_LEN + 1];
-	size_t streamed;    /* bytes in tool.output_delta events so far */
+	size_t streamed;     /* bytes in tool.output_delta events so far */
 	struct spool *spool; /* everything it streamed; NULL: nothing */
 	struct {
 		char bytes[4];

@@ -36,23 +36,25 @@ is_offered(const struct call *c, const struct choice *choice)
 	return choice->scope != SCOPE_SESSION || !c->session->shared;
 }
 
-/* Line by line, without what could move a cursor or hide; cut where it gets long, and says so. */
+/* Line by line, without what could move a cursor or hide. Arguments are one line, however long, and
+ * what is behind its beginning is approved too: where something is missing, that is said. */
 static void
-add_lines(struct buf *out, struct str text)
+add_lines(struct buf *out, struct str text, bool cut)
 {
 	size_t from = out->len;
 	struct str line;
 
 	while (str_split(&text, '\n', &line)) {
-		if (out->len - from > FORM_LINES_BYTES) {
-			buf_addz(out,
-				 "\n[more than fits here: `holdfast approve` shows all of it]");
-			return;
-		}
+		size_t used = out->len - from;
 		buf_addc(out, '\n');
 		buf_addz(out, str_starts(line, S(" ")) ? " " : "");
-		plain_line(out, line, 400);
+		if (used >= FORM_LINES_BYTES || plain_line(out, line, FORM_LINES_BYTES - used)) {
+			cut = true;
+			break;
+		}
 	}
+	if (cut)
+		buf_addz(out, "\n[more than fits here: `holdfast approve` shows all of it]");
 }
 
 static void
@@ -65,11 +67,11 @@ write_message(struct buf *out, const struct call *c, const struct question_text 
 		buf_addf(out, ", in %.*s", STR_ARG(t->workspace));
 	buf_addz(out, ")");
 	if (t->command.ptr)
-		add_lines(out, t->command);
+		add_lines(out, t->command, false);
 	else if (t->diff.ptr)
-		add_lines(out, t->diff);
+		add_lines(out, t->diff, t->diff_cut);
 	else
-		add_lines(out, t->input);
+		add_lines(out, t->input, false);
 }
 
 static int

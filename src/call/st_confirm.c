@@ -186,13 +186,14 @@ announce_resolved(struct call *c)
 	bus_end(c->gw->bus, NULL);
 }
 
-/* prompt_once: a plain yes holds for the rest of the session. */
+/* prompt_once: a plain yes holds for the rest of the session; but not for strangers who share it. */
 static void
 remember_once(struct call *c)
 {
 	struct grant_ask ask = call__grant_ask(c);
 
-	if (c->mode != MODE_PROMPT_ONCE || question_scope(c->question) != SCOPE_ONCE)
+	if (c->mode != MODE_PROMPT_ONCE || question_scope(c->question) != SCOPE_ONCE ||
+	    c->session->shared)
 		return;
 	grant_add(c->gw->grants, &ask, SCOPE_SESSION, true, (struct str){NULL, 0},
 		  str_of(question_by(c->question)), NULL, NULL);

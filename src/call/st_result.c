@@ -53,31 +53,20 @@ text_bytes(const struct json *blocks)
 	return n;
 }
 
-static void
-add_block(struct buf *out, const struct json *block, struct str text)
-{
-	struct jw w = jw(out);
-
-	if (out->len)
-		buf_addc(out, ',');
-	jw_object(&w);
-	for (struct json_iter it = json_iter(block); json_next(&it);) {
-		jw_key_str(&w, it.key);
-		if (str_is(it.key, "text") && text.ptr)
-			jw_str(&w, text);
-		else
-			jw_value(&w, it.value);
-	}
-	jw_end(&w);
-}
-
 /* ---- a short one ---- */
 
-/* Pictures and the like are no text, and what looks like a secret in them is none. */
+/* Pictures and the like are no text, and what looks like a secret in them is none. Only where they
+ * can be: many a program calls its answer "data". */
 static bool
-is_bytes(struct str key)
+is_bytes(const struct json *object, const struct json_iter *at)
 {
-	return str_is(key, "data") || str_is(key, "blob");
+	struct str type = json_str(json_get(object, S("type")));
+
+	if (!json_is(at->value, JSON_STRING))
+		return false;
+	if (str_is(at->key, "data"))
+		return str_is(type, "image") || str_is(type, "audio");
+	return str_is(at->key, "blob") && json_get(object, S("uri"));
 }
 
 /* Is there anything in its strings to be taken out? */
@@ -89,7 +78,7 @@ has_secrets(const struct json *v, struct buf *scratch)
 		return secrets_redact(json_str(v), scratch) > 0 || buf_failed(scratch);
 	}
 	for (struct json_iter it = json_iter(v); json_next(&it);)
-		if (!is_bytes(it.key) && has_secrets(it.value, scratch))
+		if (!is_bytes(v, &it) && has_secrets(it.value, scratch))
 			return true;
 	return false;
 }
@@ -114,12 +103,27 @@ clean_value(struct jw *w, const struct json *v, struct buf *scratch)
 	for (struct json_iter it = json_iter(v); json_next(&it);) {
 		if (object)
 			jw_key_str(w, it.key);
-		if (object && is_bytes(it.key))
+		if (object && is_bytes(v, &it))
 			jw_value(w, it.value);
 		else
 			clean_value(w, it.value, scratch);
 	}
 	jw_end(w);
+}
+
+static void
+add_block(struct buf *out, const struct json *block, bool clean)
+{
+	struct buf scratch = BUF_INIT(CLEAN_BYTES);
+	struct jw w = jw(out);
+
+	if (out->len)
+		buf_addc(out, ',');
+	if (clean)
+		clean_value(&w, block, &scratch);
+	else
+		jw_value(&w, block);
+	buf_done(&scratch);
 }
 
 static bool
@@ -245,7 +249,7 @@ shorten(struct keeping *k, const struct json *blocks)
 	jw_end(&w);
 	for (struct json_iter it = json_iter(blocks); json_next(&it);)
 		if (!text_of(it.value).ptr)
-			add_block(&out, it.value, (struct str){NULL, 0});
+			add_block(&out, it.value, artifacts_redact(k->artifacts));
 	int code = buf_failed(&all) || buf_failed(&ends) || buf_failed(&out) ? E_NOMEM : 0;
 	if (code == 0) {
 		buf_done(&k->content);
@@ -301,7 +305,7 @@ wrap(struct keeping *k, const struct json *blocks)
 	jw_end(&block);
 	for (struct json_iter it = json_iter(blocks); json_next(&it);)
 		if (str_is(json_str(json_get(it.value, S("type"))), "image"))
-			add_block(&out, it.value, (struct str){NULL, 0});
+			add_block(&out, it.value, artifacts_redact(k->artifacts));
 	if (code == 0 && !buf_failed(&out)) {
 		buf_done(&k->content);
 		k->content = buf_take(&out);

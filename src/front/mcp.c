@@ -61,6 +61,11 @@ mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
 		f->requested = (struct str){NULL, 0};
 		return code;
 	}
+	if (json_str(ret->rpc.id).len > LIMIT_MCP_ID) {
+		ret->rpc.id = NULL; /* each answer would carry it */
+		return MCP_FAULT(f, RPC_INVALID, 400, "id: may have at most %d bytes",
+				 LIMIT_MCP_ID);
+	}
 	/* A claim is a claim, however odd: it is never taken for the other era. */
 	if (json_get(ret->rpc.meta, S(META_VERSION)))
 		ret->era = ERA_MODERN;

@@ -794,9 +794,13 @@ find_parked(struct mcp_client *c, const struct mcp_message *m, struct mcp_reques
 	    struct mcp_fault *f)
 {
 	struct str state = json_str(json_get(m->rpc.params, S("requestState")));
+	const struct json *level = json_get(m->rpc.meta, S(META_LOG_LEVEL));
 	struct mcp_park *p = state.ptr ? park_of(c->front, state) : NULL;
 	char digest[DIGEST_TEXT];
 
+	if (level && mcp_log_level(json_str(level)) < 0)
+		return MCP_FAULT(f, RPC_PARAMS, 200, "params._meta: \"%s\" is no level",
+				 META_LOG_LEVEL);
 	if (!p || p->request->mute || p->request->client != c || p->expires_us <= clock_wall_us())
 		return MCP_FAULT(f, RPC_PARAMS, 200,
 				 "requestState: is not valid here, or not any more");

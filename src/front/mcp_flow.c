@@ -40,18 +40,28 @@ events_free(struct flow *f)
 	f->written = 0;
 }
 
+/* No room for one more. */
+static bool
+events_are_full(const struct flow *f)
+{
+	return f->events.len >= LIMIT_MCP_STREAM_EVENTS || f->bytes > LIMIT_MCP_STREAM_BYTES;
+}
+
+static bool
+is_crowded(const struct flow *f)
+{
+	return f->front->mcp.kept > LIMIT_MCP_KEPT;
+}
+
 /* Those before the next one are kept for who comes back, as long as there is room. */
 static void
 events_trim(struct flow *f)
 {
-	bool crowded = f->front->mcp.kept > LIMIT_MCP_KEPT;
-
 	LIST_EACH (&f->events, at) {
 		struct flow_event *e = CONTAINER_OF(at, struct flow_event, node);
 		if (e == f->next)
 			return;
-		if (f->home && !crowded && f->events.len <= LIMIT_MCP_STREAM_EVENTS &&
-		    f->bytes <= LIMIT_MCP_STREAM_BYTES)
+		if (f->home && !is_crowded(f) && !events_are_full(f))
 			return;
 		event_free(f, e);
 	}
@@ -232,7 +242,8 @@ flow_slow(void *arg)
 bool
 flow_put(struct flow *f, struct str message)
 {
-	if (f->events.len >= LIMIT_MCP_STREAM_EVENTS || f->bytes > LIMIT_MCP_STREAM_BYTES)
+	events_trim(f);
+	if (events_are_full(f) || (!f->stream && is_crowded(f)))
 		return false;
 	if (!event_add(f, message))
 		return false;

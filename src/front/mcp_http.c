@@ -366,15 +366,16 @@ commons_count(const struct front *f)
 	return f->mcp.guests.len - f->mcp.sessions.len;
 }
 
-/* The legacy session that nobody has used for longest. NULL: all are in use. */
+/* The one that nobody has used for longest. NULL: all are in use. */
 static struct guest *
-guest_stalest(const struct front *f)
+guest_stalest(const struct front *f, bool commons)
 {
 	struct guest *stalest = NULL;
 
 	LIST_EACH (&f->mcp.guests, at) {
 		struct guest *g = CONTAINER_OF(at, struct guest, node);
-		if (!g->commons && !guest_is_busy(g) && (!stalest || g->used_ms < stalest->used_ms))
+		if (g->commons == commons && !guest_is_busy(g) &&
+		    (!stalest || g->used_ms < stalest->used_ms))
 			stalest = g;
 	}
 	return stalest;
@@ -383,15 +384,15 @@ guest_stalest(const struct front *f)
 static int
 guests_make_room(struct front *f, bool commons, struct err *e)
 {
-	if (commons)
-		return commons_count(f) < LIMIT_MCP_COMMONS
-			   ? 0
-			   : err_set(e, E_LIMIT, "%d workspaces are in use", LIMIT_MCP_COMMONS);
-	if (f->mcp.sessions.len < LIMIT_MCP_SESSIONS)
+	size_t count = commons ? commons_count(f) : f->mcp.sessions.len;
+	size_t most = commons ? LIMIT_MCP_COMMONS : LIMIT_MCP_SESSIONS;
+
+	if (count < most)
 		return 0;
-	struct guest *stale = guest_stalest(f);
+	struct guest *stale = guest_stalest(f, commons);
 	if (!stale)
-		return err_set(e, E_LIMIT, "%d sessions are in use", LIMIT_MCP_SESSIONS);
+		return err_set(e, E_LIMIT, "%zu %s are in use", most,
+			       commons ? "workspaces" : "sessions");
 	guest_end(stale);
 	return 0;
 }

@@ -278,19 +278,19 @@ jw_key_str(struct jw *w, struct str key)
 void
 jw_key(struct jw *w, const char *key)
 {
-	size_t len = strlen(key);
+	struct str k = str_of(key);
 
 	CHECK((w->object & level(w)) && !w->after_key);
 	comma(w);
 	w->after_key = true;
-	char *p = buf_room(w->out, len + 3);
+	char *p = buf_room(w->out, k.len + 3);
 	if (!p)
 		return;
 	p[0] = '"';
-	memcpy(p + 1, key, len); /* our own words: nothing to escape */
-	p[len + 1] = '"';
-	p[len + 2] = ':';
-	w->out->len += len + 3;
+	memcpy(p + 1, k.ptr, k.len); /* our own words: nothing to escape */
+	p[k.len + 1] = '"';
+	p[k.len + 2] = ':';
+	w->out->len += k.len + 3;
 }
 
 void

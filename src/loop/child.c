@@ -30,7 +30,6 @@
 #include "minder/minder.h"
 #include "minder/proc.h"
 
-#define READ_BYTES (256 * KIB)
 #define QUEUE_BYTES (LIMIT_LINE_BYTES * 2)
 #define SWEEP_MS 20 /* between two looks for runaways */
 
@@ -152,8 +151,8 @@ static bool
 stream_read(struct watch *w)
 {
 	struct child *c = w->child;
-	static _Thread_local char bytes[READ_BYTES]; /* memory only as far as it was ever filled */
-	ssize_t n = read(w->fd, bytes, sizeof(bytes));
+	char *bytes = loop__scratch(c->loop), few[1024];
+	ssize_t n = read(w->fd, bytes ? bytes : few, bytes ? LOOP_SCRATCH : sizeof(few));
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
@@ -163,7 +162,7 @@ stream_read(struct watch *w)
 	}
 	if (c->spec.output)
 		c->spec.output(c, (enum child_stream)(w - c->watches),
-			       (struct str){bytes, (size_t)n}, c->spec.arg);
+			       (struct str){bytes ? bytes : few, (size_t)n}, c->spec.arg);
 	return true;
 }
 
@@ -201,7 +200,7 @@ drain_timeout(void *arg)
 	struct child *c = arg;
 
 	for (int i = OUT; i <= ERR; i++) {
-		for (size_t n = 0; n < MIB && c->watches[i].fd >= 0; n += READ_BYTES)
+		for (size_t n = 0; n < MIB && c->watches[i].fd >= 0; n += LOOP_SCRATCH)
 			if (!stream_read(&c->watches[i]))
 				break;
 		watch_close(&c->watches[i]);

@@ -24,6 +24,8 @@ struct loop {
 	/* One is filled while the other is worked off, so nothing put off runs at once. */
 	struct list queues[2];
 	unsigned filling;
+
+	char *scratch; /* LOOP_SCRATCH bytes, once somebody wanted them */
 };
 
 /* Timers */
@@ -248,7 +250,16 @@ loop_free(struct loop *l)
 		;
 	CHECK(uv_loop_close(&l->uv) == 0);
 	free(l->heap);
+	free(l->scratch);
 	free(l);
+}
+
+char *
+loop__scratch(struct loop *l)
+{
+	if (!l->scratch)
+		l->scratch = malloc(LOOP_SCRATCH);
+	return l->scratch;
 }
 
 void

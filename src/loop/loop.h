@@ -26,6 +26,10 @@ void loop_drain(struct loop *l);
 void loop__begins(struct loop *l); /* for src/loop: one that is waited for... */
 void loop__ends(struct loop *l);   /* ...and its end */
 
+/* For src/loop: room to read into, until control goes back to the loop. NULL: out of memory. */
+#define LOOP_SCRATCH ((size_t)256 * 1024)
+char *loop__scratch(struct loop *l);
+
 uv_loop_t *loop_uv(struct loop *l); /* for src/loop and src/net */
 /* Until loop_stop. This thread takes no SIGPIPE meanwhile: a peer that is gone is an error
  * of the write, and the host's own handling of the signal stays as it is. */

@@ -21,7 +21,7 @@ struct question;
 
 struct question_text {
 	struct str session, turn, call, tool_use_id, tool;
-	struct str subject; /* what a remembered answer is for, if not the name */
+	struct str subject;       /* what a remembered answer is for, if not the name */
 	const char *side_effects; /* capability's name */
 	struct str workspace;
 	struct str summary;       /* <= LIMIT_SUMMARY_CHARS */

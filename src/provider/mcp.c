@@ -20,7 +20,7 @@
 #define PROBLEM_BYTES 256
 #define PROBLEMS_MOST 1000
 #define PROBLEMS_TOLD 20 /* to the log, each time a server's tools are looked at */
-#define LISTS_MOST 8 /* of one server in memory: each tool keeps the list that it came with */
+#define LISTS_MOST 8     /* of one server in memory: each tool keeps the list that it came with */
 
 /* What is kept of the settings of one server, and its tools in the catalog. */
 struct mcp_server {
@@ -60,7 +60,8 @@ static void PRINTF_LIKE(3, 4)
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
 	if (p->told++ < PROBLEMS_TOLD)
-		log_line(LOG_WARN, "a tool of a server cannot be listed as it is called", "why", why, NULL);
+		log_line(LOG_WARN, "a tool of a server cannot be listed as it is called", "why",
+			 why, NULL);
 	if (p->problem_count == PROBLEMS_MOST)
 		return;
 	void *more = realloc(p->problems, (p->problem_count + 1) * sizeof(*p->problems));
@@ -79,7 +80,7 @@ problems_forget(struct mcp_provider *p, struct str server)
 	for (size_t i = 0; i < p->problem_count; i++) {
 		struct str line = str_of(p->problems[i]);
 		struct str who = str_utf8_upto(server, 64);
-		bool theirs = str_starts(line, who) && line.ptr[who.len] == ':';
+		bool theirs = str_starts(line, who) && str_starts(str_from(line, who.len), S(":"));
 		if (!theirs && kept++ != i)
 			memcpy(p->problems[kept - 1], p->problems[i], PROBLEM_BYTES);
 	}
@@ -465,14 +466,19 @@ list_same(const char *const *a, const char *const *b)
 }
 
 static bool
+text_same(struct str a, struct str b)
+{
+	return a.ptr && b.ptr ? str_eq(a, b) : a.ptr == b.ptr;
+}
+
+static bool
 settings_same(const struct mcp_settings *a, const struct mcp_settings *b)
 {
-	return str_eq(a->server, b->server) && str_eq(a->ns, b->ns) &&
-	       !a->prefix.ptr == !b->prefix.ptr && str_eq(a->prefix, b->prefix) &&
-	       a->trust == b->trust && a->repair_arguments == b->repair_arguments &&
-	       a->confirm == b->confirm && a->timeout_ms == b->timeout_ms &&
-	       a->max_ms == b->max_ms && list_same(a->enabled, b->enabled) &&
-	       list_same(a->disabled, b->disabled);
+	return text_same(a->server, b->server) && text_same(a->ns, b->ns) &&
+	       text_same(a->prefix, b->prefix) && a->trust == b->trust &&
+	       a->repair_arguments == b->repair_arguments && a->confirm == b->confirm &&
+	       a->timeout_ms == b->timeout_ms && a->max_ms == b->max_ms &&
+	       list_same(a->enabled, b->enabled) && list_same(a->disabled, b->disabled);
 }
 
 static bool

@@ -41,8 +41,8 @@ enum job_kind {
 
 /* What a tool gives back (seed 000 section 3.3). */
 struct output {
-	bool success;        /* true from the start; an err makes it false */
-	struct buf content;  /* JSON content blocks, comma-separated, without the brackets */
+	bool success;       /* true from the start; an err makes it false */
+	struct buf content; /* JSON content blocks, comma-separated, without the brackets */
 	/* Instead of content: the blocks as they were parsed, an array; or NULL. */
 	struct json_doc *doc; /* a reference */
 	const struct json *blocks;

@@ -302,9 +302,8 @@ struct upstreams {
 
 /* spec.c */
 struct arena;
-int spec__copy(struct arena *a, const struct upstream_spec *from, const char *dir,
-	       struct upstream_spec *s,
-	       struct err *e); /* dir: where it starts by default, or NULL */
+int spec__copy(struct arena *a, const struct upstream_spec *from, struct upstream_spec *s,
+	       struct err *e);
 void spec__digest(const struct upstream_spec *s, char out[static DIGEST_TEXT]);
 bool spec__equal(const struct upstream_spec *a, const struct upstream_spec *b);
 
@@ -367,7 +366,7 @@ struct exchange {
 	bool sent;
 	bool relisting; /* the tools are read again before it is sent again */
 	bool relisted, reladdered, resessioned; /* each once */
-	unsigned rounds; /* of questions */
+	unsigned rounds;                        /* of questions */
 	struct list pleas;
 	struct plea *answers;       /* what the next request answers, or NULL */
 	struct json_doc *state_doc; /* a reference */

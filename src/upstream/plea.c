@@ -144,25 +144,12 @@ struct choice {
 	bool unclear;
 };
 
-/* Clients of the modern era share a session over HTTP: each of their requests may be another's. */
-static bool
-is_modern(const struct exchange *x)
-{
-	return x->spec.behind && x->spec.behind->revision >= MCP_2026_07_28;
-}
-
-static bool
-same_client(const struct exchange *a, const struct exchange *b)
-{
-	return str_eq(a->spec.group, b->spec.group) && !is_modern(a) && !is_modern(b);
-}
-
 static void
 choose(struct choice *c, const struct list *l, unsigned needs)
 {
 	LIST_EACH (l, n) {
 		struct exchange *x = exchange__of(n);
-		c->unclear |= c->last && !same_client(c->last, x);
+		c->unclear |= c->last && !str_eq(c->last->spec.group, x->spec.group);
 		c->last = x;
 		if (needs & ~behind_can(x->spec.behind))
 			continue;

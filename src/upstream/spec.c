@@ -48,15 +48,26 @@ defaults_set(struct upstream_spec *s)
 		s->start_ms = LIMIT_UPSTREAM_START_MS;
 }
 
+/* Where it starts when nothing is said. Not beside what is remembered of servers: one that writes
+ * files where it stands would write over that. */
+static const char *
+home_of(const char *const *env)
+{
+	for (; env && *env; env++)
+		if (strncmp(*env, "HOME=/", 6) == 0)
+			return *env + 5;
+	return "/";
+}
+
 int
-spec__copy(struct arena *a, const struct upstream_spec *from, const char *dir,
-	   struct upstream_spec *s, struct err *e)
+spec__copy(struct arena *a, const struct upstream_spec *from, struct upstream_spec *s,
+	   struct err *e)
 {
 	*s = *from;
 	s->name = arena_str(a, from->name);
 	s->argv = copy_strings(a, from->argv);
 	s->env = copy_strings(a, from->env);
-	s->cwd = copy_z(a, from->cwd ? from->cwd : dir ? dir : "/");
+	s->cwd = copy_z(a, from->cwd ? from->cwd : home_of(from->env));
 	s->url = copy_z(a, from->url);
 	s->headers = copy_strings(a, from->headers);
 	s->roots = copy_strings(a, from->roots);

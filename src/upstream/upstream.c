@@ -532,8 +532,7 @@ upstream__new(struct upstreams *us, const struct upstream_spec *spec, struct ups
 		u->listings[i].which = (enum upstream_list)i;
 	}
 	u->arena = arena_new(LIMIT_UPSTREAM_SPEC);
-	int rc =
-	    u->arena ? spec__copy(u->arena, spec, us->dir, &u->spec, e) : err_plain(e, E_NOMEM);
+	int rc = u->arena ? spec__copy(u->arena, spec, &u->spec, e) : err_plain(e, E_NOMEM);
 	if (rc < 0) {
 		upstream_free(u);
 		return rc;

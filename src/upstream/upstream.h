@@ -37,7 +37,7 @@ struct upstream_spec {
 	/* stdio; the arrays are NULL-terminated */
 	const char *const *argv; /* argv[0] is a path, or looked up in env's PATH */
 	const char *const *env;  /* "K=V", all of it: nothing is inherited */
-	const char *cwd;         /* NULL: the state directory */
+	const char *cwd;         /* NULL: env's HOME, or "/" */
 
 	/* http */
 	const char *url;

@@ -260,6 +260,10 @@ a_variable_that_is_missing_disables_one_server_and_names_the_field(void **state)
 		       "headers.A: the variable HF_TEST_NONE is not set");
 	assert_problem("servers: {a: {command: '${input:prog}'}}",
 		       "command: ${input:prog}: nobody is asked for inputs here; use a variable");
+	/* What stands behind it may be a secret. */
+	assert_problem("mcpServers: {a: {command: x, env: {K: '${not a name:-s3cret}'}}}",
+		       "env.K: ${not a name}: not known here; there are ${VAR}, ${VAR:-default}, "
+		       "${env:VAR}, ${workspaceFolder}, ${userHome}");
 	assert_problem("mcpServers: {a: {command: '${HF_TEST'}}", "command: a ${ is not closed");
 	assert_problem("mcpServers: {a: {command: x, envFile: /nowhere/at/all}}",
 		       "envFile: the file: No such file or directory");

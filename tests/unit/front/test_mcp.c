@@ -128,8 +128,8 @@ notes_and_answers_are_never_answered(void **state)
 	static const char *const quiet[] = {
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/whatever\"}",
-	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
-	    "cancelled\",\"params\":{\"requestId\":1}}",
+	    ("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+	     "cancelled\",\"params\":{\"requestId\":1}}"),
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}",
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/roots/list_changed\"}",
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"shell\"}}",

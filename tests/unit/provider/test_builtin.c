@@ -230,7 +230,8 @@ the_examples_of_the_cards_fit_their_schemas(void **state)
 	for (size_t i = 0; i < catalog_count(b->catalog); i++) {
 		const struct tool *t = catalog_at(b->catalog, i);
 		for (struct json_iter it = json_iter(t->examples); json_next(&it); count++)
-			assert_int_equal(schema_validate(t->compiled, json_get(it.value, S("input")),
+			assert_int_equal(schema_validate(t->compiled,
+							 json_get(it.value, S("input")),
 							 SCHEMA_LINES, &errors),
 					 0);
 	}

@@ -14,6 +14,9 @@ usage: fake_server.py [word...]     words say how it behaves:
   page=N            tools/list gives N items a page
   circle            tools/list has a cursor that never ends
   endless           tools/list has ever new cursors
+  slow-pages        tools/list has ever new cursors, and takes its time for each
+  list-fails        the first tools/list gets an error
+  change-on-cancel  when a request is cancelled, `echo` is another and that is told
   tools=N           N more tools called t0, t1, ...
   say=TEXT          the description of `echo`
   without-echo      the tool is not there
@@ -240,6 +243,25 @@ def t_ask(m):
                          "message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}}}})
 
 
+def t_ask_forever(m):
+    """Asks again as long as it gets answers; then it says how often."""
+    ask_again(m["id"], 0)
+
+
+def ask_again(id, n):
+    forever["forever-%d" % n] = (id, n)
+    send({"jsonrpc": "2.0", "id": "forever-%d" % n, "method": "elicitation/create",
+          "params": {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}})
+
+
+def answered_again(m):
+    id, n = forever.pop(m["id"])
+    if "result" in m:
+        ask_again(id, n + 1)
+    else:
+        text(id, "%d: %s" % (n, m["error"]["message"]))
+
+
 def t_ask_model(m):
     send({"jsonrpc": "2.0", "id": 77, "method": "sampling/createMessage",
           "params": {"messages": [], "maxTokens": 1}})
@@ -295,6 +317,7 @@ def t_closes_stdin(m):
 TOOLS = {k[2:]: v for k, v in list(globals().items()) if k.startswith("t_")}
 later = []
 asked = {}
+forever = {}
 description = value("say", "says it again")
 once = set()
 
@@ -322,8 +345,13 @@ def tools_list(m):
     if has("start-ask"):
         send({"jsonrpc": "2.0", "id": "early", "method": "sampling/createMessage",
               "params": {"messages": [], "maxTokens": 1}})
+    if first("list-fails"):
+        error(m["id"], -32603, "not now")
+        return
     cursor = m.get("params", {}).get("cursor")
-    if has("circle") or has("endless"):
+    if has("slow-pages"):
+        time.sleep(0.05)
+    if has("circle") or has("endless") or has("slow-pages"):
         n = int(cursor or 0) + 1
         result(m["id"], {"tools": [{"name": "p%d" % n, "inputSchema": {"type": "object"}}],
                          "nextCursor": str(n % 3 if has("circle") else n)})
@@ -400,6 +428,7 @@ METHODS = {
 
 
 def main():
+    global description
     if value("count"):
         with open(value("count"), "a") as f:
             f.write("%d\n" % os.getpid())
@@ -413,6 +442,12 @@ def main():
     while True:
         m = read()
         if has("mute"):
+            continue
+        if m.get("method") == "notifications/cancelled" and has("change-on-cancel"):
+            description = "another"
+            note("notifications/tools/list_changed")
+        if m.get("id") in forever:
+            answered_again(m)
             continue
         if "method" not in m:
             call_id = asked.pop(m.get("id"), None)

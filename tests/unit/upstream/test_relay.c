@@ -334,6 +334,43 @@ two_clients_are_never_mixed_up(void **state)
 	person_done(&q);
 }
 
+/* Issue 5: who cannot be asked is under way too, and it may be his call that asks. */
+static void
+a_question_of_one_who_cannot_be_asked_goes_to_nobody_else(void **state)
+{
+	struct person p = {.answer = "{\"action\":\"accept\"}"}, q = {0};
+
+	(void)state;
+	person_init(&p, ALL);
+	person_init(&q, "{}");
+	struct upstream *u = house_started((struct server){0});
+	struct call mine = {.spec = {.behind = &p.behind, .group = S("one")}};
+	struct call theirs = {.spec = {.behind = &q.behind, .group = S("two")}};
+	call_begin(&mine, u, "hang");
+	call(&theirs, u, "ask");
+	assert_non_null(strstr(theirs.text, "not clear whose"));
+	assert_null(p.asked);
+	exchange_cancel(mine.x);
+	UNTIL(mine.over);
+	person_done(&p);
+	person_done(&q);
+}
+
+/* Issue 5. */
+static void
+a_legacy_server_asks_only_so_often_in_one_request(void **state)
+{
+	struct person p = {.answer = "{\"action\":\"accept\"}"};
+
+	(void)state;
+	person_init(&p, ALL);
+	struct upstream *u = house_started((struct server){0});
+	struct call c = {.spec = {.behind = &p.behind}};
+	call(&c, u, "ask_forever");
+	assert_string_equal(c.text, "100: too much is asked in one request");
+	person_done(&p);
+}
+
 static void
 what_is_asked_at_the_start_meets_nobody(void **state)
 {
@@ -403,6 +440,8 @@ main(void)
 	    TEST(a_server_is_asked_again_at_most_ten_times),
 	    TEST(errors_of_the_hop_are_repaired_once),
 	    TEST(two_clients_are_never_mixed_up),
+	    TEST(a_question_of_one_who_cannot_be_asked_goes_to_nobody_else),
+	    TEST(a_legacy_server_asks_only_so_often_in_one_request),
 	    TEST(what_is_asked_at_the_start_meets_nobody),
 	    TEST(roots_are_told_when_nobody_can_be_asked),
 	    TEST(a_question_stops_the_clock_and_ends_with_its_call),

@@ -154,6 +154,26 @@ lists_are_read_page_by_page(void **state)
 	assert_non_null(json_get(upstream_capabilities(u), S("tools")));
 }
 
+/* Issue 5: a list that could not be read is read again. */
+static void
+a_list_that_failed_is_read_again(void **state)
+{
+	(void)state;
+	struct upstream *u = house_started((struct server){.words = {"list-fails"}});
+	assert_false(upstream_known(u));
+	UNTIL(upstream_known(u));
+	assert_non_null(upstream_tool(u, S("echo")));
+}
+
+/* Issue 5: a server that takes its time for each page does not start for ever. */
+static void
+a_list_has_a_time_in_which_it_must_end(void **state)
+{
+	(void)state;
+	struct upstream *u = house_started((struct server){.words = {"slow-pages"}, .max_ms = 500});
+	assert_in_range(upstream_tool_count(u), 1, 100);
+}
+
 static void
 a_server_is_listed_while_it_is_not_running(void **state)
 {
@@ -232,6 +252,61 @@ a_tool_that_comes_back_is_the_same_or_changed(void **state)
 	assert_non_null(upstream_tool(u, S("echo"))->changed);
 	u = house_started((struct server){0});
 	assert_null(upstream_tool(u, S("echo"))->changed);
+}
+
+/* Issue 5: what is called is what was accepted, also when the call has waited for the start in
+ * which the server says that it is another. */
+static void
+a_call_that_waited_does_not_reach_a_changed_tool(void **state)
+{
+	static const char *const words[] = {"say=evil", "without-echo"};
+	struct file log;
+
+	(void)state;
+	file_name(&log, "log");
+	for (int i = 0; i < 2; i++) {
+		struct upstream *u = house_started((struct server){0});
+		char pin[DIGEST_TEXT];
+		memcpy(pin, upstream_tool(u, S("echo"))->pin, sizeof(pin));
+		u = house_server((struct server){.words = {words[i], log.word}});
+		assert_int_equal(upstream_state(u), UPSTREAM_KNOWN);
+		struct call c = {.spec.pin = pin}, other = {.spec.pin = pin};
+		call(&c, u, "echo");
+		assert_int_equal(c.code, E_CHANGED);
+		assert_false(c.sent);
+		/* Nor does one that comes later. */
+		call(&other, u, "echo");
+		assert_int_equal(other.code, E_CHANGED);
+		assert_int_equal(CALL(u, "meta")->code, 0);
+		assert_int_equal(times(file_text(log.path), "\"name\":\"echo\""), 0);
+	}
+	/* And what has not changed is called. */
+	struct upstream *u = house_started((struct server){0});
+	struct call c = {.spec.pin = upstream_tool(u, S("echo"))->pin};
+	assert_int_equal(call(&c, u, "echo")->code, 0);
+}
+
+/* Issue 5: a file that is there but cannot be read now has pins in it that still hold. */
+static void
+what_cannot_be_read_now_is_not_forgotten(void **state)
+{
+	char path[128], away[140];
+
+	(void)state;
+	house_started((struct server){0});
+	house_end();
+	snprintf(path, sizeof(path), "%s/fake.json", dir);
+	snprintf(away, sizeof(away), "%s.away", path);
+	assert_int_equal(rename(path, away), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	house_make();
+	struct upstream *u = house_server((struct server){.words = {"say=evil"}});
+	assert_int_equal(upstream_state(u), UPSTREAM_QUARANTINED);
+	assert_int_equal(CALL(u, "echo")->code, E_UNAVAILABLE);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rename(away, path), 0);
+	u = house_started((struct server){.words = {"say=evil"}});
+	assert_non_null(upstream_tool(u, S("echo"))->changed);
 }
 
 static void
@@ -428,6 +503,99 @@ what_is_configured_the_same_stays(void **state)
 	upstream_unref(c);
 }
 
+/* Issue 5: a reload that changes a setting drops no calls. */
+static void
+calls_that_wait_go_to_the_one_that_follows(void **state)
+{
+	struct server s = {.concurrency = 1};
+	struct call works = {0}, waits = {.argument = "still here"};
+
+	(void)state;
+	struct upstream *old = upstream_ref(house_started(s));
+	call_begin(&works, old, "hang");
+	call_begin(&waits, old, "echo");
+	s.timeout_ms = 1234;
+	house_server(s);
+	UNTIL(waits.over);
+	assert_int_equal(waits.code, 0);
+	assert_string_equal(waits.text, "still here");
+	assert_false(works.over);
+	exchange_cancel(works.x);
+	UNTIL(works.over);
+	upstream_unref(old);
+}
+
+static struct upstream *gone; /* whose end was told */
+static bool heard_of_it;      /* and something afterwards */
+
+static void
+ghost_news(struct upstream *u, unsigned what, void *arg)
+{
+	(void)arg;
+	heard_of_it |= u == gone;
+	if (what & NEWS_GONE)
+		gone = u;
+}
+
+static void
+tick(void *arg)
+{
+	timer_start(loop, arg, 20, tick, arg);
+	loop_stop(loop);
+}
+
+/* Issue 5: one that was replaced works on what it has, and its list may change meanwhile. */
+static void
+nothing_is_told_of_one_that_has_gone(void **state)
+{
+	struct upstream_watch ghosts = {.news = ghost_news};
+	struct server s = {.words = {"change-on-cancel"}};
+	struct call a = {0}, b = {0};
+	struct timer ticks = {0};
+
+	(void)state;
+	gone = NULL;
+	heard_of_it = false;
+	upstreams_watch(set, &ghosts);
+	struct upstream *old = upstream_ref(house_started(s));
+	call_begin(&a, old, "hang");
+	call_begin(&b, old, "hang");
+	s.timeout_ms = 1234;
+	house_server(s);
+	UNTIL(gone == old);
+	exchange_cancel(a.x);
+	tick(&ticks);
+	UNTIL(upstream_tool(old, S("echo"))->changed);
+	timer_stop(loop, &ticks);
+	exchange_cancel(b.x);
+	UNTIL(b.over);
+	house_end();
+	assert_false(heard_of_it);
+	upstream_unref(old);
+	house_make();
+}
+
+/* Issue 5: what it writes where it stands is not written over what is remembered of servers. */
+static void
+a_server_is_started_at_home(void **state)
+{
+	char home[96], variable[128], real[PATH_MAX];
+	const char *const argv[] = {"/bin/sh", "-c", "pwd > where", NULL};
+	const char *const environment[] = {variable, NULL};
+	struct upstream_spec spec = {.name = S("a"), .argv = argv, .env = environment};
+	struct err e;
+
+	(void)state;
+	snprintf(home, sizeof(home), "%s/home", dir);
+	snprintf(variable, sizeof(variable), "HOME=%s", home);
+	assert_int_equal(mkdir(home, 0700), 0);
+	assert_int_equal(upstreams_set(set, &spec, 1, &e), 0);
+	UNTIL(upstream_state(upstream_at(set, 0)) == UPSTREAM_FAILED);
+	assert_non_null(realpath(home, real));
+	strcat(home, "/where");
+	assert_memory_equal(file_text(home), real, strlen(real));
+}
+
 static void
 two_servers_of_one_name_are_refused(void **state)
 {
@@ -493,9 +661,13 @@ main(void)
 	    TEST(that_one_is_legacy_is_remembered),
 	    TEST(a_server_that_must_not_be_asked_is_not),
 	    TEST(lists_are_read_page_by_page),
+	    TEST(a_list_that_failed_is_read_again),
+	    TEST(a_list_has_a_time_in_which_it_must_end),
 	    TEST(a_server_is_listed_while_it_is_not_running),
 	    TEST(a_changed_tool_is_shown_and_not_taken),
 	    TEST(a_tool_that_comes_back_is_the_same_or_changed),
+	    TEST(a_call_that_waited_does_not_reach_a_changed_tool),
+	    TEST(what_cannot_be_read_now_is_not_forgotten),
 	    TEST(what_cannot_be_read_is_put_aside),
 	    TEST(odd_names_have_files_of_their_own),
 	    TEST(a_cancelled_call_is_told_to_the_server),
@@ -504,6 +676,9 @@ main(void)
 	    TEST(a_server_nobody_uses_is_ended_and_started_again),
 	    TEST(calls_in_flight_end_with_the_house),
 	    TEST(what_is_configured_the_same_stays),
+	    TEST(calls_that_wait_go_to_the_one_that_follows),
+	    TEST(nothing_is_told_of_one_that_has_gone),
+	    TEST(a_server_is_started_at_home),
 	    TEST(two_servers_of_one_name_are_refused),
 	    TEST(resources_are_listened_to_in_both_eras),
 	    TEST(the_level_of_messages_is_told),
