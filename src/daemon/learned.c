@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "daemon/hf.h"
 
@@ -28,34 +29,15 @@ file_name(const struct hf *hf, const char *name, char out[static LIMIT_PATH])
 
 /* ---- writing ---- */
 
-static int
-write_all(int fd, struct str s)
-{
-	while (s.len > 0) {
-		ssize_t n = write(fd, s.ptr, s.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		s = str_from(s, (size_t)n);
-	}
-	return fdatasync(fd);
-}
-
 /* On a worker, or at the end. */
 static void
 file_write(void *arg)
 {
 	struct hf *hf = arg;
-	char beside[LIMIT_PATH], name[LIMIT_PATH];
+	char name[LIMIT_PATH];
 
-	if (!file_name(hf, "learned.json.new", beside) || !file_name(hf, "learned.json", name))
-		return;
-	int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	bool fine = fd >= 0 && write_all(fd, buf_str(&hf->lessons.text)) == 0;
-	if (fd >= 0)
-		close(fd);
-	hf->lessons.failed = !fine || rename(beside, name) < 0;
+	if (file_name(hf, "learned.json", name))
+		hf->lessons.failed = file_replace(name, buf_str(&hf->lessons.text)) < 0;
 }
 
 static void

@@ -77,7 +77,7 @@ problems_forget(struct mcp_provider *p, struct str server)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < p->problem_count; i++) {
+	for (size_t i = 0; p->problems && i < p->problem_count; i++) {
 		struct str line = str_of(p->problems[i]);
 		struct str who = str_utf8_upto(server, 64);
 		bool theirs = str_starts(line, who) && str_starts(str_from(line, who.len), S(":"));

@@ -1,8 +1,9 @@
 /*
- * provider.h - who runs tools: built-in code now; MCP servers, HTTP endpoints and plugins later.
+ * provider.h - who runs tools: C functions (builtin.h), MCP servers (mcp.h), and whatever comes.
  *
- * A provider never sees a call. It gets a job: a tool, its arguments, a workspace, and a way
- * to report. So it can be tested alone, and a call can leave a job behind that does not end.
+ * A provider never sees a call. It gets a job: a tool, its arguments, a workspace, whoever stands
+ * behind it, and a way to report. So it can be tested alone, and a call can leave a job behind that
+ * does not end.
  *
  *   start    begin; report exactly once, later (never inside start)
  *   cancel   hurry up; the report still comes. Called at most once
@@ -11,6 +12,23 @@
  * All three are called on the loop. A job belongs to whoever made it until job_free. When that
  * comes before the report, the job belongs to itself and is freed when the provider reports.
  * Jobs keep references of their own to all they use.
+ *
+ * A new provider is one file:
+ *
+ *	static const struct provider ops = {"http", http_start, http_cancel, http_done};
+ *
+ *  1. It makes tools, by tool_new from a card or tool_adopt from a definition, sets provider,
+ *     provider_data and provider_free, and puts them into the catalog. A tool says truly what it
+ *can touch (capability) and whether that can be taken back (reversibility): everything else, who is
+ *     asked, what is retried, what is journalled before it begins, follows from these two.
+ *  2. http_start takes JOB_PREVIEW (job_report_soon, if there is nothing to show) and JOB_RUN. What
+ *     blocks goes to a worker (j->work); what waits returns, and its callback reports. State of one
+ *     job is j->instance, freed in done.
+ *  3. The result goes into j->out: output_text, or blocks as they were parsed; `extra` for what
+ *else an MCP client should get. A failure is j->out.err, with a sentence that helps an agent; what
+ *     is not for it goes to `inside`. Never report success of what may not have been done.
+ *  4. Deadlines, slots, approval, redaction, size limits and the journal are the pipeline's.
+ *     j->behind may be told of progress (behind_progress), which moves the deadline.
  */
 
 #ifndef PROVIDER_PROVIDER_H

@@ -177,7 +177,8 @@ struct listing {
 	bool read;          /* once at least since the start */
 	struct timer pause; /* between two readings */
 	uint64_t begun_at, read_at;
-	unsigned fails; /* readings in a row */
+	unsigned fails;   /* readings in a row */
+	uint64_t cost_us; /* to take the last one */
 };
 void listing__start(struct listing *ls);
 void listing__changed(struct listing *ls); /* the upstream says so */
@@ -229,6 +230,7 @@ struct upstream {
 	struct known known;
 	struct json_doc *nothing; /* [] */
 	unsigned news;            /* to be told */
+	uint64_t news_cost_us;    /* of telling the last of its lists */
 	struct deferred tell, begin, pump;
 
 	/* ladder.c */

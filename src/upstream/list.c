@@ -1,12 +1,14 @@
 /*
  * list.c - reading one list of an upstream, page by page, and again when it has changed.
  *
- * One reading at a time, and not more often than once a second: however often an upstream says
- * that a list has changed, it costs us one more reading.
+ * One reading at a time, and not more often than once a second, less often when it costs us much:
+ * however often an upstream says that a list has changed, it costs us one more reading, and never
+ * more than a small part of our time.
  */
 
 #include "upstream/inside.h"
 
+#include "base/clock.h"
 #include "mcp/header.h"
 
 static const struct {
@@ -104,16 +106,36 @@ items_add(struct listing *ls, const struct json *items)
 
 /* ---- the end of a reading ---- */
 
-static void
-pause_over(void *arg)
-{
-	listing__start(arg);
-}
+static void pause_over(void *arg);
 
 static void
 read_later(struct listing *ls, uint64_t delay_ms)
 {
 	(void)timer_start(ls->u->set->loop, &ls->pause, delay_ms, pause_over, ls);
+}
+
+/* How long until it may be read again. */
+static uint64_t
+rest_ms(const struct listing *ls)
+{
+	uint64_t cost_ms = (ls->cost_us + ls->u->news_cost_us) / 1000;
+	uint64_t next = ls->read_at + LIMIT_UPSTREAM_RELIST_MS + cost_ms * LIMIT_UPSTREAM_REST;
+	uint64_t now = loop_now_ms(ls->u->set->loop);
+
+	return next > now ? next - now : 0;
+}
+
+/* What it has cost is only known when all have been told. */
+static void
+pause_over(void *arg)
+{
+	struct listing *ls = arg;
+	uint64_t rest = rest_ms(ls);
+
+	if (rest > 0)
+		read_later(ls, rest);
+	else
+		listing__start(ls);
 }
 
 static void
@@ -136,6 +158,7 @@ listing_take(struct listing *ls)
 	static const unsigned news[LIST__COUNT] = {NEWS_TOOLS, NEWS_PROMPTS, NEWS_RESOURCES,
 						   NEWS_RESOURCES};
 	struct upstream *u = ls->u;
+	uint64_t since = clock_mono_us();
 	struct err e;
 	bool new = false;
 
@@ -153,6 +176,7 @@ listing_take(struct listing *ls)
 		upstream__news(u, news[ls->which]);
 		upstreams__save(u);
 	}
+	ls->cost_us = clock_mono_us() - since;
 	listing_over(ls);
 }
 
@@ -307,17 +331,16 @@ listing__start(struct listing *ls)
 void
 listing__changed(struct listing *ls)
 {
-	struct loop *l = ls->u->set->loop;
-	uint64_t next = ls->read_at + LIMIT_UPSTREAM_RELIST_MS, now = loop_now_ms(l);
+	uint64_t rest = rest_ms(ls);
 
 	if (ls->ask.id)
 		ls->again = true;
 	else if (!ls->read || timer_running(&ls->pause))
 		return; /* it will be read */
-	else if (now >= next)
+	else if (rest == 0)
 		listing__start(ls);
 	else
-		read_later(ls, next - now);
+		read_later(ls, rest);
 }
 
 void

@@ -53,12 +53,15 @@ news_tell(void *arg)
 {
 	struct upstream *u = arg;
 	unsigned news = u->news;
+	uint64_t since = clock_mono_us();
 
 	u->news = 0;
 	LIST_EACH (&u->set->watches, n) {
 		struct upstream_watch *w = CONTAINER_OF(n, struct upstream_watch, node);
 		w->news(u, news, w->arg);
 	}
+	if (news & (NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES))
+		u->news_cost_us = clock_mono_us() - since;
 	if (!u->news)
 		known__sweep(&u->known);
 	upstreams__settle(u->set);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/paths.h"
 
@@ -15,35 +16,13 @@
 
 /* ---- files ---- */
 
-static int
-write_all(int fd, struct str s)
-{
-	while (s.len > 0) {
-		ssize_t n = write(fd, s.ptr, s.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		s = str_from(s, (size_t)n);
-	}
-	return fdatasync(fd);
-}
-
-/* On a worker: whole and beside, then renamed. */
+/* On a worker. */
 static void
 file_write(void *arg)
 {
 	struct upstreams *us = arg;
-	char beside[LIMIT_PATH];
-	int n = snprintf(beside, sizeof(beside), "%s.new", us->path);
-	int fd = n > 0 && (size_t)n < sizeof(beside)
-		     ? open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600)
-		     : -1;
-	bool fine = fd >= 0 && write_all(fd, buf_str(&us->text)) == 0;
 
-	if (fd >= 0)
-		close(fd);
-	us->write_failed = !fine || rename(beside, us->path) < 0;
+	us->write_failed = file_replace(us->path, buf_str(&us->text)) < 0;
 }
 
 static void files_next(struct upstreams *us);

@@ -16,6 +16,7 @@ usage: fake_server.py [word...]     words say how it behaves:
   endless           tools/list has ever new cursors
   slow-pages        tools/list has ever new cursors, and takes its time for each
   list-fails        the first tools/list gets an error
+  restless          a list_changed behind each tools/list, and `echo` is another each time
   change-on-cancel  when a request is cancelled, `echo` is another and that is told
   tools=N           N more tools called t0, t1, ...
   say=TEXT          the description of `echo`
@@ -342,6 +343,7 @@ def definitions():
 
 
 def tools_list(m):
+    global description
     if has("start-ask"):
         send({"jsonrpc": "2.0", "id": "early", "method": "sampling/createMessage",
               "params": {"messages": [], "maxTokens": 1}})
@@ -363,6 +365,9 @@ def tools_list(m):
     if start + size < len(tools):
         answer["nextCursor"] = str(start + size)
     result(m["id"], answer)
+    if has("restless"):
+        description += "."
+        note("notifications/tools/list_changed")
     if first("flood"):
         for _ in range(20000):
             note("notifications/tools/list_changed")

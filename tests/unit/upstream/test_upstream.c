@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "base/clock.h"
+
 /* A word "KEY=DIR/KEY" for the fake server; the file is its. */
 struct file {
 	char path[128], word[160];
@@ -172,6 +174,36 @@ a_list_has_a_time_in_which_it_must_end(void **state)
 	(void)state;
 	struct upstream *u = house_started((struct server){.words = {"slow-pages"}, .max_ms = 500});
 	assert_in_range(upstream_tool_count(u), 1, 100);
+}
+
+static uint64_t told_at[3]; /* when lists of tools were told, one after the other */
+static size_t told;
+
+static void
+costly_news(struct upstream *u, unsigned what, void *arg)
+{
+	(void)u;
+	(void)arg;
+	if (!(what & NEWS_TOOLS) || told == ARRAY_LEN(told_at))
+		return;
+	told_at[told++] = clock_mono_us();
+	while (clock_mono_us() - told_at[told - 1] < 100000)
+		; /* it has many tools */
+}
+
+/* Issue 5: a server whose list changes all the time gets a small part of our time. */
+static void
+a_list_that_costs_much_is_read_seldom(void **state)
+{
+	struct upstream_watch costly = {.news = costly_news};
+
+	(void)state;
+	told = 0;
+	upstreams_watch(set, &costly);
+	house_started((struct server){.words = {"restless"}});
+	UNTIL(told == ARRAY_LEN(told_at));
+	assert_true(told_at[2] - told_at[1] >= 2500000);
+	upstreams_unwatch(set, &costly);
 }
 
 static void
@@ -663,6 +695,7 @@ main(void)
 	    TEST(lists_are_read_page_by_page),
 	    TEST(a_list_that_failed_is_read_again),
 	    TEST(a_list_has_a_time_in_which_it_must_end),
+	    TEST(a_list_that_costs_much_is_read_seldom),
 	    TEST(a_server_is_listed_while_it_is_not_running),
 	    TEST(a_changed_tool_is_shown_and_not_taken),
 	    TEST(a_tool_that_comes_back_is_the_same_or_changed),
