@@ -186,7 +186,7 @@ announce_resolved(struct call *c)
 	bus_end(c->gw->bus, NULL);
 }
 
-/* prompt_once: a plain yes holds for the rest of the session; but not for strangers who share it. */
+/* prompt_once: a plain yes holds for the rest of the session; not for strangers who share it. */
 static void
 remember_once(struct call *c)
 {

@@ -163,10 +163,13 @@ flow_pump(struct flow *f)
 		f->written = 0;
 		events_trim(f);
 	}
-	if (f->stream && f->over && !f->ended) {
-		f->ended = true;
-		http_stream_end(f->stream);
-	}
+	if (!f->stream || !f->over || f->ended)
+		return;
+	/* Until it is sent, it is something to come back for. */
+	if (f->numbered && http_stream_queued(f->stream) > 0)
+		return; /* `ready` comes */
+	f->ended = true;
+	http_stream_end(f->stream);
 }
 
 static void

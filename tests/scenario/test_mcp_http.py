@@ -166,6 +166,7 @@ def ask(method, params):
     waiting[id][0].wait()
     return waiting[id][1]
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+KEY = "AKIAIOSFODNN7EXAMPLQ"
 def text(value):
     return {"content": [{"type": "text", "text": value if isinstance(value, str) else json.dumps(value, sort_keys=True)}]}
 def call(params):
@@ -191,6 +192,10 @@ def call(params):
     if name == "big":
         write({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
         return text("0123456789abcdef" * 180000)
+    if name == "keys":
+        return {"content": [{"type": "text", "text": "x" * arguments["length"]}, {"type": "resource", "resource": {"uri": "mem://a", "text": KEY}},
+                            {"type": "image", "mimeType": "image/png", "data": KEY}],
+                "structuredContent": {"data": {"token": KEY}, "blob": KEY}}
     if name == "prompts":
         LISTS["prompts/list"]["prompts"].append({"name": "p%d" % len(LISTS["prompts/list"]["prompts"])})
         write({"method": "notifications/prompts/list_changed"})
@@ -203,7 +208,7 @@ def tool(name, **more):
     return {"name": name, "description": name, "inputSchema": {"type": "object", **more}}
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
-    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big")] + [tool("marked", **HEADER)]},
+    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -769,6 +774,39 @@ def test_who_answers_elsewhere_first_counts_and_the_answer_waits(box):
     assert rest[-1]["result"]["isError"] and not box.exists("b")
     assert c.answer(form["id"], {"action": "accept", "content": {"decision": "allow once"}}).status == 202
     assert not box.exists("b")
+
+
+def test_one_persons_yes_holds_for_no_stranger_in_a_shared_session(box):
+    box.config("tool_confirmation: {default: {WRITE: prompt_once}}\n")
+    gateway = box.serve()
+    yes = {"action": "accept", "content": {"decision": "allow once"}}
+    one, other = Modern(gateway, capabilities=FORM), Modern(gateway, capabilities=FORM)
+    asked, state = state_of(one.call("write_file", {"path": "a", "content": "x"}))
+    done = one.call("write_file", {"path": "a", "content": "x"}, extra={"requestState": state, "inputResponses": {k: yes for k in asked}})
+    assert not done.last()["result"]["isError"] and box.exists("a")
+    state_of(other.call("write_file", {"path": "b", "content": "x"}))
+    assert not box.exists("b")
+
+
+def test_secrets_are_taken_out_of_every_part_of_a_result(box):
+    gateway = with_server(box)
+    for length in (10, 100000):
+        got = Modern(gateway, path="/mcp/proxy").call("tool_execute", {"tool_id": "s__keys", "args": {"length": length}}).last()["result"]
+        blocks = {b["type"]: b for b in got["content"]}
+        assert "AKIA" not in json.dumps(got["structuredContent"]) and "AKIA" not in json.dumps(blocks["resource"]), got
+        assert blocks["image"]["data"].startswith("AKIA"), "what is in a picture is no text"
+
+
+def test_what_a_retry_says_is_checked_too(box):
+    gateway = box.serve()
+    peer = Modern(gateway, capabilities=FORM)
+    arguments = {"path": "a", "content": "x"}
+    asked, state = state_of(peer.call("write_file", arguments))
+    extra = {"requestState": state, "inputResponses": {k: {"action": "decline"} for k in asked}}
+    assert peer.call("write_file", arguments, extra=extra, meta={PREFIX + "logLevel": "loud"}).last()["error"]["code"] == -32602
+    assert peer.call("write_file", arguments, extra=extra).last()["result"]["isError"]
+    long = peer.request("server/discover", id="x" * 5000)
+    assert long.status == 400 and long.message()["error"]["code"] == -32600 and "x" * 100 not in long.text.decode()
 
 
 def test_a_tool_cannot_approve_its_own_call(box):

@@ -142,6 +142,38 @@ a_question_is_a_form_in_a_client_that_shows_forms(void **state)
 	world_free(w);
 }
 
+/* What a person says yes to stands there, or it says that something is missing. */
+static void
+nothing_hides_behind_a_long_line(void **state)
+{
+	static const struct {
+		int padding;
+		bool whole;
+	} rows[] = {{500, true}, {20000, false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world *w = world_new(NULL);
+		struct buf input = BUF_INIT(64 * KIB);
+		struct client c;
+		buf_addz(&input, "{\"path\":\"a.txt\",\"content\":\"");
+		for (int n = 0; n < rows[i].padding; n++)
+			buf_addc(&input, 'x');
+		buf_addz(&input, " the-end\"}");
+		client_init(&c, FORMS);
+		client_call(w, &c, "write_file", buf_z(&input), SHOW_ENDS);
+		UNTIL(w, c.asked);
+		struct str message = json_str(json_get(c.asked->items[0].params, S("message")));
+		assert_int_equal(contains(message, "the-end"), rows[i].whole);
+		assert_int_equal(contains(message, "more than fits here"), !rows[i].whole);
+		gateway_cancel_turn(&w->hf->gw, c.turn);
+		UNTIL(w, c.over);
+		buf_done(&input);
+		json_doc_unref(c.capabilities);
+		world_free(w);
+	}
+}
+
 static void
 what_is_not_a_clear_yes_is_none(void **state)
 {
@@ -246,6 +278,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_question_is_a_form_in_a_client_that_shows_forms),
+	    cmocka_unit_test(nothing_hides_behind_a_long_line),
 	    cmocka_unit_test(what_is_not_a_clear_yes_is_none),
 	    cmocka_unit_test(the_form_goes_when_somebody_else_has_answered),
 	    cmocka_unit_test(a_client_without_forms_is_not_asked),

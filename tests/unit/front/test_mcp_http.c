@@ -99,19 +99,26 @@ line_is_answered(struct line *l)
 }
 
 static void
-line_send(struct line *l, const char *method, const char *headers, const char *body)
+line_send_to(struct line *l, const char *workspace, const char *method, const char *headers,
+	     const char *body)
 {
 	char text[4096];
 	int n = snprintf(text, sizeof(text),
 			 "%s /mcp/all?workspace=%s HTTP/1.1\r\nHost: x\r\nContent-Type: "
 			 "application/json\r\nAccept: application/json, text/event-stream\r\n"
 			 "%sContent-Length: %zu\r\n\r\n%s",
-			 method, world->workspace, headers, strlen(body), body);
+			 method, workspace, headers, strlen(body), body);
 
 	assert_true(n > 0 && (size_t)n < sizeof(text));
 	l->len = 0;
 	l->got[0] = '\0';
 	line_write(l, (struct str){text, (size_t)n});
+}
+
+static void
+line_send(struct line *l, const char *method, const char *headers, const char *body)
+{
+	line_send_to(l, world->workspace, method, headers, body);
 }
 
 static int
@@ -215,6 +222,125 @@ what_is_told_while_nobody_reads_comes_later_in_order(void **state)
 }
 
 static void
+a_stream_goes_on_however_much_was_said(void **state)
+{
+	struct line *stream = line_open();
+	char session[80], text[40];
+
+	(void)state;
+	begin_session(session);
+	line_send(stream, "GET", session, "");
+	UNTIL(world, line_has(stream, "id: 0-1\n"));
+	struct mcp_client *c = CONTAINER_OF(list_first(&mcp()->clients), struct mcp_client, node);
+	for (int i = 0; i < 3 * LIMIT_MCP_STREAM_EVENTS; i++) {
+		snprintf(text, sizeof(text), "{\"n\":%d}", i);
+		c->tell(c, str_of(text));
+		if (i % 100 == 0)
+			UNTIL(world, line_has(stream, text));
+	}
+	UNTIL(world, line_has(stream, text));
+	line_close(stream);
+}
+
+#define WRITE                                                                                      \
+	"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"tools/"                                        \
+	"call\",\"params\":{\"name\":\"write_file\","                                              \
+	"\"arguments\":{\"path\":\"a\",\"content\":\"x\"}}}"
+
+static struct mcp_request *
+only_request(void)
+{
+	struct node *c = list_first(&mcp()->clients);
+	struct node *q = c ? list_first(&CONTAINER_OF(c, struct mcp_client, node)->requests) : NULL;
+
+	return q ? CONTAINER_OF(q, struct mcp_request, node) : NULL;
+}
+
+/* The peer goes away while the answer is queued, but not sent. */
+static void
+an_answer_that_broke_off_can_be_taken_up_again(void **state)
+{
+	struct line *stream = line_open();
+	struct buf note = BUF_INIT(KIB * KIB);
+	char session[80], again[160], id[64];
+
+	(void)state;
+	begin_session(session);
+	line_send(stream, "POST", session, WRITE);
+	UNTIL(world, world_last(world, "tool.confirmation_requested"));
+	while (note.len < 600 * KIB)
+		buf_addz(&note, "0123456789abcdef");
+	struct mcp_channel *ch = only_request()->channel;
+	assert_true(ch->ops->note(ch, buf_str(&note)));
+	for (int i = 0; i < 10; i++)
+		world_turn(world);
+	const struct json *asked = world_last(world, "tool.confirmation_requested");
+	snprintf(id, sizeof(id), "%.*s",
+		 STR_ARG(json_str(json_get(asked, S("confirmation_request_id")))));
+	assert_int_equal(hf_answer(world->hf, id, false, NULL), 0);
+	UNTIL(world, !only_request());
+	line_close(stream);
+	for (int i = 0; i < 10; i++)
+		world_turn(world);
+	stream = line_open();
+	snprintf(again, sizeof(again), "%sLast-Event-ID: 1-2\r\n", session);
+	line_send(stream, "GET", again, "");
+	UNTIL(world, line_has(stream, "\r\n\r\n"));
+	assert_int_equal(atoi(stream->got + 9), 200);
+	UNTIL(world, line_has(stream, "\"id\":5,\"result\""));
+	line_close(stream);
+	buf_done(&note);
+}
+
+static void
+what_nobody_reads_is_bounded_for_all_together(void **state)
+{
+	struct line *stream = line_open();
+	char session[80];
+
+	(void)state;
+	begin_session(session);
+	line_send(stream, "GET", session, "");
+	UNTIL(world, line_has(stream, "id: 0-1\n"));
+	line_close(stream);
+	for (int i = 0; i < 10; i++)
+		world_turn(world);
+	struct mcp_client *c = CONTAINER_OF(list_first(&mcp()->clients), struct mcp_client, node);
+	c->tell(c, S("{}"));
+	size_t one = mcp()->kept;
+	assert_true(one > 0);
+	mcp()->kept += LIMIT_MCP_KEPT; /* what others have */
+	c->tell(c, S("{}"));
+	assert_true(mcp()->kept <= one + LIMIT_MCP_KEPT);
+	mcp()->kept -= LIMIT_MCP_KEPT;
+	c->tell(c, S("{}"));
+	assert_true(mcp()->kept > 0);
+}
+
+#define DISCOVER                                                                                   \
+	"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"server/discover\",\"params\":{\"_meta\":{"     \
+	"\"" META_VERSION "\":\"" MCP_MODERN "\",\"" META_CAPABILITIES "\":{}}}}"
+
+static void
+workspaces_that_nobody_uses_make_room(void **state)
+{
+	char path[512];
+
+	(void)state;
+	for (int i = 0; i <= LIMIT_MCP_COMMONS; i++) {
+		snprintf(path, sizeof(path), "%s/%d", world->workspace, i);
+		assert_int_equal(mkdir(path, 0700), 0);
+		line_send_to(line, path, "POST",
+			     "MCP-Protocol-Version: " MCP_MODERN
+			     "\r\nMcp-Method: server/discover\r\n",
+			     DISCOVER);
+		UNTIL(world, line_is_answered(line));
+		assert_int_equal(atoi(line->got + 9), 200);
+	}
+	assert_int_equal(mcp()->guests.len, LIMIT_MCP_COMMONS);
+}
+
+static void
 a_workspace_that_cannot_be_opened_leaves_nothing(void **state)
 {
 	char text[2048];
@@ -258,6 +384,13 @@ main(void)
 					    setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_is_told_while_nobody_reads_comes_later_in_order,
 					    setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_stream_goes_on_however_much_was_said, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(an_answer_that_broke_off_can_be_taken_up_again, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(what_nobody_reads_is_bounded_for_all_together, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(workspaces_that_nobody_uses_make_room, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_workspace_that_cannot_be_opened_leaves_nothing, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(
