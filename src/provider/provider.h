@@ -78,8 +78,8 @@ struct output {
 
 struct job_context {
 	struct str session, turn, tool_use_id;
-	bool shared; /* the session is: who made another turn there is somebody else */
 	struct workspace *workspace;
+	bool shared; /* the session is: who made another turn there is somebody else */
 };
 
 struct job {

@@ -163,7 +163,18 @@ struct server {
 	const char *problem;
 };
 
-static const char *const env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", NULL};
+/* Ours: a Python finds its own parts by it. */
+static char env_path[4096];
+static const char *const env[] = {env_path, NULL};
+
+__attribute__((constructor)) static void
+env_fill(void)
+{
+	const char *path = getenv("PATH");
+
+	snprintf(env_path, sizeof(env_path), "PATH=%s",
+		 path ? path : "/usr/local/bin:/usr/bin:/bin");
+}
 
 static inline void
 house_servers(const struct server *servers, size_t count)
