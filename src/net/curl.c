@@ -24,7 +24,8 @@ curl_load(struct err *e)
 		return 0;
 	void *found = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
 	if (!found)
-		return err_set(e, E_UNAVAILABLE, "servers behind HTTP need libcurl: %s", dlerror());
+		return err_set(e, E_UNAVAILABLE, "servers behind https need libcurl: %s",
+			       dlerror());
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
 		void *function = dlsym(found, functions[i].name);
 		if (!function) {

@@ -2,7 +2,7 @@
  * curl.h - libcurl, loaded when it is first needed; for src/net alone.
  *
  * It brings some thirty libraries along, and with them a fifth of our memory and start time. Who
- * has no server behind HTTP does without.
+ * has no server behind https does without.
  */
 
 #ifndef NET_CURL_H

@@ -1,11 +1,12 @@
 /*
- * fetch.h - HTTP requests to elsewhere, on the loop (libcurl's multi interface).
+ * fetch.h - HTTP requests to elsewhere, on the loop: plain http by ourselves, the rest by libcurl.
  *
  * Connections are kept and used again. No proxy of the environment, no netrc, no cookies, no
- * redirect is followed, only http and https, answers are decompressed under the same limit. Nothing
- * is called inside these functions. Everything a server says is bounded. A POST leaves us once:
- * when a kept connection turns out to be dead after it was sent, that is its end, and not a reason
- * to send it again.
+ * redirect is followed, only http and https. Answers are asked for as they are over http; over
+ * https they may be compressed, and are decompressed under the same limit. Nothing is called inside
+ * these functions. Everything a server says is bounded. A POST leaves us once: when a kept
+ * connection turns out to be dead after it was sent, that is its end, and not a reason to send it
+ * again.
  */
 
 #ifndef NET_FETCH_H
@@ -45,7 +46,7 @@ struct fetch_spec {
 	void (*over)(struct fetch *f, int status, const struct err *e, void *arg);
 	void *arg;
 };
-/* E_VALIDATION, E_LIMIT, E_NOMEM. */
+/* E_VALIDATION, E_LIMIT, E_NOMEM; E_UNAVAILABLE: it needs libcurl, which is not there. */
 int fetch_start(struct fetcher *fr, const struct fetch_spec *spec, struct fetch **ret,
 		struct err *e);
 void fetch_cancel(struct fetch *f); /* `over` comes, with E_CANCELLED; idempotent */

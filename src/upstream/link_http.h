@@ -61,7 +61,8 @@ struct stream {
 	bool initializes;    /* its answer brings the session's id */
 	struct fetch *fetch; /* NULL: it waits to be taken up again, or is ending */
 
-	int status; /* of the answer being read, 0: none yet */
+	int status;              /* of the answer being read, 0: none yet */
+	unsigned retry_after_ms; /* as it says; 0: it does not */
 	enum stream_content content;
 	struct buf body; /* JSON, or what came instead of an answer */
 	struct sse_reader events;

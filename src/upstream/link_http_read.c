@@ -147,6 +147,18 @@ session_take(struct stream *s, struct str id)
 		stream__break(s, E_NOMEM, "out of memory");
 }
 
+/* In seconds; a date is as good as nothing, for the clocks may differ. */
+static unsigned
+retry_after_ms(struct str text)
+{
+	uint64_t seconds;
+
+	if (!text.ptr || !str_to_u64(text, &seconds))
+		return 0;
+	return seconds > LIMIT_RETRY_AFTER_S ? LIMIT_RETRY_AFTER_S * 1000u
+					     : (unsigned)seconds * 1000;
+}
+
 void
 stream__head(struct fetch *f, int status, void *arg)
 {
@@ -156,6 +168,7 @@ stream__head(struct fetch *f, int status, void *arg)
 	if (s->dropped)
 		return;
 	s->status = status;
+	s->retry_after_ms = retry_after_ms(fetch_header(f, "Retry-After"));
 	s->content = content_of(s, status, type);
 	s->body.max = s->content == CONTENT_JSON ? LIMIT_LINE_BYTES : LIMIT_LINK_PROBLEM;
 	if (s->initializes && status / 100 == 2)

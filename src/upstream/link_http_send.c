@@ -13,9 +13,18 @@ struct head {
 };
 
 static void
+head_open(struct head *h)
+{
+	h->text = BUF_INIT(LIMIT_LINK_HEADERS);
+	h->count = 0;
+	buf_room(&h->text, KIB); /* mostly enough */
+}
+
+static void
 head_begin(struct head *h, const char *name)
 {
-	buf_addf(&h->text, "%s: ", name);
+	buf_addz(&h->text, name);
+	buf_add(&h->text, S(": "));
 	h->count++;
 }
 
@@ -128,9 +137,10 @@ stream_send(struct stream *s, struct head *h, const char *method, struct str bod
 int
 stream__post(struct stream *s, const struct link_message *m, struct err *e)
 {
-	struct head h = {.text = BUF_INIT(LIMIT_LINK_HEADERS)};
-	int r = head_add_message(&h, m, e);
+	struct head h;
 
+	head_open(&h);
+	int r = head_add_message(&h, m, e);
 	if (r == 0)
 		r = stream_send(s, &h, "POST", m->text, e);
 	buf_done(&h.text);
@@ -140,8 +150,9 @@ stream__post(struct stream *s, const struct link_message *m, struct err *e)
 int
 stream__get(struct stream *s, struct err *e)
 {
-	struct head h = {.text = BUF_INIT(LIMIT_LINK_HEADERS)};
+	struct head h;
 
+	head_open(&h);
 	head_add(&h, "Accept", S("text/event-stream"));
 	if (s->last_id.len)
 		head_add(&h, "Last-Event-ID", buf_str(&s->last_id));
@@ -153,9 +164,10 @@ stream__get(struct stream *s, struct err *e)
 int
 stream__delete(struct stream *s, struct err *e)
 {
-	struct head h = {.text = BUF_INIT(LIMIT_LINK_HEADERS)};
-	int r = stream_send(s, &h, "DELETE", (struct str){0}, e);
+	struct head h;
 
+	head_open(&h);
+	int r = stream_send(s, &h, "DELETE", (struct str){0}, e);
 	buf_done(&h.text);
 	return r;
 }

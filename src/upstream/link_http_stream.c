@@ -146,6 +146,7 @@ stream_refused(struct stream *s)
 	if (s->status == 404 && s->with_session && s->session == w->sessions)
 		w->session_lost = true;
 	refusal_explain(s->status, &e);
+	e.retry_after_ms = s->retry_after_ms;
 	stream_fail(s, s->status, &e);
 }
 

@@ -1,89 +1,12 @@
 /* test_fetch.c - requests to elsewhere: what is sent, what is taken, and every way to end. */
 
+#include "visit.h"
+
 #include "unit.h"
 
-#include <netinet/in.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
-
-#include "base/limits.h"
-#include "net/fetch.h"
-#include "net/http.h"
-
-#define PATIENCE_MS 20000
-
-/* One loop with a server of ours and a fetcher. */
-struct place {
-	struct loop *loop;
-	struct http_server *server;
-	struct fetcher *fetcher;
-	uint16_t port;
-	struct timer patience;
-	unsigned requests;
-	struct http_request *kept;
-	struct http_stream *stream;
-	size_t streamed; /* bytes of /flow still to come */
-	bool stopped;
-};
-
-/* One fetch and what became of it. */
-struct visit {
-	struct place *place;
-	struct fetch *fetch;
-	int head_status, status, code;
-	struct err err;
-	struct buf got;
-	struct buf header; /* X-Extra */
-	unsigned heads, overs;
-	bool sent, in_call;
-	bool cancel_in_head, cancel_in_piece, again_in_over;
-	size_t pause_after;
-	struct visit *next;
-};
-
-static void
-out_of_patience(void *arg)
-{
-	(void)arg;
-	fail_msg("nothing happened for too long");
-}
-
-/* Rooms */
-
-static void
-room_gone(struct http_request *r)
-{
-	struct place *p = r->user;
-
-	p->kept = NULL;
-}
-
-static void
-flow_ready(struct http_stream *st, void *arg)
-{
-	struct place *p = arg;
-	static const char zeroes[16384];
-	size_t n = p->streamed < sizeof(zeroes) ? p->streamed : sizeof(zeroes);
-
-	if (n == 0) {
-		http_stream_end(st);
-		return;
-	}
-	if (http_stream_write(st, (struct str){zeroes, n}))
-		p->streamed -= n;
-}
-
-static void
-flow_closed(void *arg)
-{
-	struct place *p = arg;
-
-	p->stream = NULL;
-}
 
 /* 64 KiB of '0' */
 static const char squeezed[] = "\037\213\010\000\000\000\000\000\002\003\355\301\201\000\000\000"
@@ -93,214 +16,6 @@ static const char squeezed[] = "\037\213\010\000\000\000\000\000\002\003\355\301
 			       "\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"
 			       "\000\000\000\000\000\000\000\000\152\013\121\111\150\000\000\001"
 			       "\000";
-
-static void
-room_echo(struct http_request *r)
-{
-	struct buf b = BUF_INIT(LIMIT_HTTP_BODY + 64 * KIB);
-
-	buf_addf(&b, "%.*s|%.*s|", STR_ARG(r->method), STR_ARG(r->path));
-	for (size_t i = 0; i < r->header_count; i++)
-		buf_addf(&b, "%.*s=%.*s|", STR_ARG(r->headers[i].name),
-			 STR_ARG(r->headers[i].value));
-	buf_add(&b, r->body);
-	http_reply_take(r, 200, "text/plain", &b, "X-Extra:  yes \r\n");
-}
-
-static void
-many_headers(struct http_request *r, unsigned count, size_t each)
-{
-	struct buf b = BUF_INIT(MIB);
-
-	for (unsigned i = 0; i < count; i++)
-		buf_addf(&b, "X-%u: %0*d\r\n", i, (int)each, 0);
-	http_reply(r, 200, "text/plain", S("hello"), buf_z(&b));
-	buf_done(&b);
-}
-
-static void
-handle(struct http_request *r, void *arg)
-{
-	static const struct http_stream_spec flow = {.ready = flow_ready, .closed = flow_closed};
-	struct place *p = arg;
-
-	p->requests++;
-	if (str_is(r->path, "/echo")) {
-		room_echo(r);
-	} else if (str_is(r->path, "/moved")) {
-		http_reply(r, 302, "text/plain", S("there"), "Location: /echo\r\n");
-	} else if (str_is(r->path, "/many")) {
-		many_headers(r, LIMIT_HTTP_HEADERS + 1, 1);
-	} else if (str_is(r->path, "/long")) {
-		many_headers(r, 5, LIMIT_HTTP_HEADER_BYTES / 4);
-	} else if (str_is(r->path, "/never")) {
-		r->user = p;
-		r->gone = room_gone;
-		p->kept = r;
-	} else if (str_is(r->path, "/flow")) {
-		struct http_stream_spec spec = flow;
-
-		spec.arg = p;
-		p->streamed = 4 * MIB;
-		p->stream = http_reply_stream(r, "text/event-stream", &spec);
-	} else {
-		http_reply(r, 404, "text/plain", S("no"), NULL);
-	}
-}
-
-static int
-place_open(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-	struct http_server_spec spec = {.handle = handle, .arg = p};
-	struct err e;
-
-	assert_int_equal(loop_new(&p->loop, &e), 0);
-	assert_int_equal(http_server_new(p->loop, &spec, &p->server, &e), 0);
-	assert_int_equal(http_listen_tcp(p->server, "127.0.0.1", 0, &p->port, &e), 0);
-	assert_int_equal(fetcher_new(p->loop, &p->fetcher, &e), 0);
-	assert_int_equal(timer_start(p->loop, &p->patience, PATIENCE_MS, out_of_patience, p), 0);
-	*state = p;
-	return 0;
-}
-
-static void
-place_stopped(void *arg)
-{
-	struct place *p = arg;
-
-	p->stopped = true;
-	loop_stop(p->loop);
-}
-
-static int
-place_close(void **state)
-{
-	struct place *p = *state;
-
-	http_server_stop(p->server, 0, place_stopped, p);
-	while (!p->stopped)
-		loop_run(p->loop);
-	http_server_free(p->server);
-	fetcher_free(p->fetcher);
-	timer_stop(p->loop, &p->patience);
-	loop_free(p->loop);
-	free(p);
-	return 0;
-}
-
-/* Visits */
-
-static void
-on_head(struct fetch *f, int status, void *arg)
-{
-	struct visit *v = arg;
-
-	assert_false(v->in_call);
-	v->heads++;
-	v->head_status = status;
-	buf_add(&v->header, fetch_header(f, "x-extra"));
-	if (v->cancel_in_head)
-		fetch_cancel(f);
-}
-
-static void
-on_piece(struct fetch *f, struct str bytes, void *arg)
-{
-	struct visit *v = arg;
-
-	assert_false(v->in_call);
-	assert_int_equal(v->overs, 0);
-	buf_add(&v->got, bytes);
-	if (v->cancel_in_piece)
-		fetch_cancel(f);
-	if (v->pause_after && v->got.len >= v->pause_after) {
-		fetch_pause(f, true);
-		loop_stop(v->place->loop);
-	}
-}
-
-static void visit_start(struct visit *v, struct fetch_spec spec, const char *path);
-
-static void
-on_over(struct fetch *f, int status, const struct err *e, void *arg)
-{
-	struct visit *v = arg;
-
-	assert_false(v->in_call);
-	v->overs++;
-	v->status = status;
-	v->code = e->code;
-	v->err = *e;
-	v->sent = fetch_sent(f);
-	fetch_cancel(f); /* too late, and harmless */
-	if (v->next) {
-		visit_start(v->next, (struct fetch_spec){.method = "GET"}, "/echo");
-		return;
-	}
-	loop_stop(v->place->loop);
-}
-
-static void
-visit_init(struct visit *v, struct place *p)
-{
-	*v = (struct visit){.place = p, .got = BUF_INIT(64 * MIB), .header = BUF_INIT(4096)};
-}
-
-static void
-visit_done(struct visit *v)
-{
-	buf_done(&v->got);
-	buf_done(&v->header);
-}
-
-static int
-visit_try(struct visit *v, struct fetch_spec spec, const char *path, struct err *e)
-{
-	char url[256];
-
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u%s", v->place->port, path);
-	if (!spec.url)
-		spec.url = url;
-	spec.head = on_head;
-	spec.piece = on_piece;
-	spec.over = on_over;
-	spec.arg = v;
-	v->in_call = true;
-	int r = fetch_start(v->place->fetcher, &spec, &v->fetch, e);
-	v->in_call = false;
-	return r;
-}
-
-static void
-visit_start(struct visit *v, struct fetch_spec spec, const char *path)
-{
-	struct err e;
-
-	assert_int_equal(visit_try(v, spec, path, &e), 0);
-}
-
-static void
-visit_wait(struct visit *v)
-{
-	while (!v->overs)
-		loop_run(v->place->loop);
-	assert_int_equal(v->overs, 1);
-}
-
-static void
-visit_make(struct visit *v, struct place *p, struct fetch_spec spec, const char *path)
-{
-	visit_init(v, p);
-	visit_start(v, spec, path);
-	visit_wait(v);
-}
-
-static const char *
-got(struct visit *v)
-{
-	return buf_z(&v->got);
-}
 
 /* The ordinary */
 
@@ -444,7 +159,7 @@ localhost_is_tried_on_both_addresses(void **state)
 	char url[64];
 	struct visit v;
 
-	snprintf(url, sizeof(url), "http://localhost:%u/echo", p->port);
+	snprintf(url, sizeof(url), "http://%slocalhost:%u/echo", p->user, p->port);
 	visit_make(&v, p, (struct fetch_spec){.method = "GET", .url = url}, "");
 	assert_int_equal(v.code, 0);
 	assert_int_equal(v.status, 200);
@@ -517,20 +232,6 @@ silence_ends_the_request(void **state)
 	visit_done(&v);
 }
 
-/* A port on which nobody listens: bound, so that nobody else takes it. */
-static int
-deaf_port(uint16_t *ret_port)
-{
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(a);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&a, len), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-	*ret_port = ntohs(a.sin_port);
-	return fd;
-}
-
 static void
 a_server_that_is_not_there_was_sent_nothing(void **state)
 {
@@ -539,7 +240,7 @@ a_server_that_is_not_there_was_sent_nothing(void **state)
 	char url[64];
 	struct visit v;
 
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", port);
+	snprintf(url, sizeof(url), "http://%s127.0.0.1:%u/", ((struct place *)*state)->user, port);
 	visit_make(&v, *state, (struct fetch_spec){.method = "POST", .url = url, .body = S("x")},
 		   "");
 	assert_int_equal(v.code, E_UNAVAILABLE);
@@ -676,83 +377,6 @@ nor_is_a_connection_of_another_used(void **state)
 	visit_done(&v);
 }
 
-/* A server of few words: for each request it reads, the next thing to say; then it closes. */
-struct rude {
-	int fd;
-	uint16_t port;
-	pthread_t thread;
-	const struct str *says;
-	size_t count;
-	atomic_uint requests;
-};
-
-static bool
-rude_read(int fd)
-{
-	char head[4096];
-	size_t len = 0;
-
-	while (len < sizeof(head) - 1) {
-		ssize_t n = recv(fd, head + len, 1, 0);
-
-		if (n <= 0)
-			return false;
-		len++;
-		if (len >= 4 && memcmp(head + len - 4, "\r\n\r\n", 4) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* An empty word closes the connection; the next request comes over another. */
-static void *
-rude_serve(void *arg)
-{
-	struct rude *r = arg;
-	size_t i = 0;
-
-	while (i < r->count) {
-		int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC);
-
-		while (i < r->count && rude_read(fd)) {
-			atomic_fetch_add(&r->requests, 1);
-			struct str words = r->says[i++];
-			if (words.len == 0)
-				break;
-			send(fd, words.ptr, words.len, MSG_NOSIGNAL);
-		}
-		shutdown(fd, SHUT_RDWR);
-		close(fd);
-	}
-	return NULL;
-}
-
-static void
-rude_open(struct rude *r, const struct str *says, size_t count)
-{
-	*r = (struct rude){.says = says, .count = count};
-	r->fd = deaf_port(&r->port);
-	assert_int_equal(listen(r->fd, 16), 0);
-	assert_int_equal(pthread_create(&r->thread, NULL, rude_serve, r), 0);
-}
-
-static void
-rude_close(struct rude *r)
-{
-	pthread_join(r->thread, NULL);
-	close(r->fd);
-}
-
-static void
-rude_visit(struct rude *r, struct visit *v, struct place *p, struct fetch_spec spec)
-{
-	char url[64];
-
-	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", r->port);
-	spec.url = url;
-	visit_make(v, p, spec, "");
-}
-
 static void
 what_is_no_answer_is_an_error(void **state)
 {
@@ -774,7 +398,8 @@ what_is_no_answer_is_an_error(void **state)
 	struct visit v;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		rude_open(&r, &cases[i].words, 1);
+		r = (struct rude){.says = &cases[i].words, .count = 1};
+		rude_open(&r);
 		rude_visit(&r, &v, *state, (struct fetch_spec){.method = "POST"});
 		assert_int_equal(v.code, cases[i].code);
 		assert_int_equal(v.status, cases[i].status);
@@ -793,7 +418,8 @@ interim_answers_are_passed_over(void **state)
 	struct rude r;
 	struct visit v;
 
-	rude_open(&r, &words, 1);
+	r = (struct rude){.says = &words, .count = 1};
+	rude_open(&r);
 	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET"});
 	assert_int_equal(v.code, 0);
 	assert_int_equal(v.heads, 1);
@@ -812,7 +438,8 @@ a_post_is_never_sent_twice(void **state)
 	struct rude r;
 	struct visit v;
 
-	rude_open(&r, says, 2);
+	r = (struct rude){.says = says, .count = 2};
+	rude_open(&r);
 	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "POST"});
 	assert_int_equal(v.code, 0);
 	visit_done(&v);
@@ -833,7 +460,8 @@ a_get_is(void **state)
 	struct rude r;
 	struct visit v;
 
-	rude_open(&r, says, 3);
+	r = (struct rude){.says = says, .count = 3};
+	rude_open(&r);
 	for (int i = 0; i < 2; i++) {
 		rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET"});
 		assert_int_equal(v.code, 0);
@@ -854,13 +482,15 @@ decompressed_bytes_count(void **state)
 		 sizeof(squeezed) - 1);
 	buf_add(&words, (struct str){squeezed, sizeof(squeezed) - 1});
 	struct str one = buf_str(&words);
-	rude_open(&r, &one, 1);
+	r = (struct rude){.says = &one, .count = 1};
+	rude_open(&r);
 	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET", .max_bytes = 65536});
 	assert_int_equal(v.code, 0);
 	assert_int_equal(v.got.len, 65536);
 	visit_done(&v);
 	rude_close(&r);
-	rude_open(&r, &one, 1);
+	r = (struct rude){.says = &one, .count = 1};
+	rude_open(&r);
 	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET", .max_bytes = 65535});
 	assert_int_equal(v.code, E_TOO_LARGE);
 	visit_done(&v);
@@ -892,7 +522,13 @@ too_many_at_once_are_refused(void **state)
 	visit_done(&more);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
+/* By ourselves, and by curl. */
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, place_open, place_close),                            \
+	{                                                                                          \
+#name " by curl", name, place_open_curl, place_close, NULL                         \
+	}
+#define TEST_CURL(name) cmocka_unit_test_setup_teardown(name, place_open_curl, place_close)
 
 int
 main(void)
@@ -919,7 +555,7 @@ main(void)
 	    TEST(interim_answers_are_passed_over),
 	    TEST(a_post_is_never_sent_twice),
 	    TEST(a_get_is),
-	    TEST(decompressed_bytes_count),
+	    TEST_CURL(decompressed_bytes_count),
 	    TEST(too_many_at_once_are_refused),
 	};
 
