@@ -32,6 +32,8 @@
 
 #define LANES 1024
 #define EVENTS 256
+#define NO_TWO                                                                                     \
+	"#00000" /* a number there: agents that say the same again and again are asked about */
 #define FIRST_ID 1000000000u /* ids have ten digits: they are changed in place */
 #define ID_DIGITS 10
 #define LOOK_US 100000
@@ -54,6 +56,7 @@ struct lane {
 	char session[128];
 	struct buf request; /* built once, then only its id changes */
 	size_t id_at;       /* 0: a note */
+	size_t no_two_at;   /* 0: the arguments are not ours */
 	bool turned;        /* it asks for a later page of a list */
 	bool named;         /* the tool was in the list */
 	size_t bytes;       /* of its answer so far */
@@ -80,7 +83,7 @@ static struct {
 	  .warm_seconds = 0.3,
 	  .method = "tools/call",
 	  .tool = "echo",
-	  .arguments = "{\"message\":\"hello world\"}"};
+	  .arguments = "{\"message\":\"hello" NO_TWO "\"}"};
 
 static struct peer peers[LANES];
 static struct lane lanes[LANES];
@@ -162,6 +165,8 @@ request_write(struct lane *l, struct str cursor)
 		buf_addc(&l->request, '\n');
 	const char *id = memmem(body.ptr, body.len, "\"id\":", 5);
 	l->id_at = id ? body_at + (size_t)(id - body.ptr) + 5 : 0;
+	const char *no_two = memmem(body.ptr, body.len, NO_TWO, sizeof(NO_TWO) - 1);
+	l->no_two_at = no_two ? body_at + (size_t)(no_two - body.ptr) + 1 : 0;
 	buf_done(&body);
 }
 
@@ -175,6 +180,8 @@ request_send(struct lane *l)
 	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)l->id);
 	if (l->id_at)
 		memcpy(l->request.ptr + l->id_at, digits, ID_DIGITS);
+	if (l->no_two_at)
+		memcpy(l->request.ptr + l->no_two_at, digits + ID_DIGITS - 5, 5);
 	buf_add(&l->peer->out, buf_str(&l->request));
 	if (l->peer->framing == HTTP)
 		peer_flush(l->peer);

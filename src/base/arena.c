@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define FIRST_CHUNK ((size_t)4096)
-#define SPARES 64 /* first chunks kept for the next, per thread */
+#define SPARES 256 /* first chunks kept for the next, per thread */
 #define ALIGN _Alignof(max_align_t)
 
 struct chunk {

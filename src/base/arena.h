@@ -25,7 +25,7 @@ struct str arena_str(struct arena *a, struct str s);
 char *arena_strz(struct arena *a, struct str s);
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Keep some of the memory of this thread's arenas for the next ones, from now on; or no longer. */
+/* What spare_keep does for arenas. */
 void arena_recycle(bool on);
 
 size_t arena_used(const struct arena *a);

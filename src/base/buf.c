@@ -5,11 +5,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void
-buf_done(struct buf *b)
+#include "base/spare.h"
+
+/* Whatever it was made of: a block of such a size will do for the next that wants one. */
+static void
+block_drop(char *block, size_t cap)
 {
-	free(b->ptr);
+	if (cap < SPARE_MIN || cap & (cap - 1))
+		free(block);
+	else
+		spare_put(block, cap);
+}
+
+void
+buf__free(struct buf *b)
+{
+	block_drop(b->ptr, b->cap);
 	*b = BUF_INIT(b->max);
+}
+
+static bool
+block_grow(struct buf *b, size_t cap)
+{
+	char *p = b->cap > SPARE_MAX ? realloc(b->ptr, cap) : spare_get(cap);
+
+	if (!p)
+		return false;
+	if (b->cap && b->cap <= SPARE_MAX) {
+		memcpy(p, b->ptr, b->len);
+		block_drop(b->ptr, b->cap);
+	}
+	b->ptr = p;
+	b->cap = cap;
+	return true;
 }
 
 char *
@@ -29,14 +57,11 @@ buf_room(struct buf *b, size_t n)
 		cap *= 2;
 	if (cap > b->max + 1)
 		cap = b->max + 1;
-	char *p = realloc(b->ptr, cap);
-	if (!p) {
+	if (!block_grow(b, cap)) {
 		b->failed = true;
 		return NULL;
 	}
-	b->ptr = p;
-	b->cap = cap;
-	return p + b->len;
+	return b->ptr + b->len;
 }
 
 void

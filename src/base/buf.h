@@ -29,7 +29,15 @@ buf_init(struct buf *b, size_t max_bytes)
 	*b = BUF_INIT(max_bytes);
 }
 
-void buf_done(struct buf *b); /* frees; the buffer can be used again with the same maximum */
+void buf__free(struct buf *b);
+static inline void
+buf_done(struct buf *b) /* frees; the buffer can be used again with the same maximum */
+{
+	if (b->ptr)
+		buf__free(b);
+	b->len = 0;
+	b->failed = false;
+}
 static inline void
 buf_reset(struct buf *b) /* empty, memory kept */
 {

@@ -45,6 +45,7 @@ err_write(struct err *e, int code, const char *fmt, ...)
 	if (!e)
 		return;
 	e->code = code;
+	e->retry_after_ms = 0;
 	e->inside[0] = '\0';
 	va_start(ap, fmt);
 	vsnprintf(e->text, sizeof(e->text), fmt, ap);

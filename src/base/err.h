@@ -45,6 +45,7 @@ struct err_row {
 
 struct err {
 	int code;
+	unsigned retry_after_ms; /* it is worth another try after this; 0: nothing is known */
 	char text[512];
 	char inside[256];
 };

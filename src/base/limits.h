@@ -48,6 +48,11 @@
 #define LIMIT_FETCH_KEPT 8           /* connections kept beside those in use */
 #define LIMIT_FETCH_KEPT_S 4         /* unused; many servers close theirs after 5 */
 #define LIMIT_FETCH_SPARE 32         /* handles kept for the next request */
+#define LIMIT_FETCH_HEAD (256 * KIB) /* what a request says before its body */
+#define LIMIT_FETCH_INPUT (64 * KIB) /* read at once */
+#define LIMIT_DIAL_HOST 253          /* of a name */
+#define LIMIT_DIAL_ADDRESSES 8       /* of a name, that are tried */
+#define LIMIT_DIAL_ANOTHER_MS 250    /* before the next is tried beside one that is silent */
 
 /* MCP servers behind us, over HTTP: of each */
 #define LIMIT_LINK_REQUESTS 256       /* unanswered */
@@ -115,9 +120,23 @@
 #define LIMIT_TURNS_BYTES (32 * MIB)  /* ended turns of one session; the last one always fits */
 #define LIMIT_TURNS_TOTAL (256 * MIB) /* turns of all sessions */
 
+/* Stages and hooks */
+#define LIMIT_STAGES 64             /* those everybody has, and others */
+#define LIMIT_HOOKS 1024            /* functions and programs */
+#define LIMIT_HOOK_ARENA (1 * MIB)  /* what is known of one, or what one run of it keeps */
+#define LIMIT_HOOK_INPUT (16 * MIB) /* what a program is told of a call */
+#define LIMIT_HOOK_OUTPUT (1 * MIB) /* what it may answer */
+#define LIMIT_HOOK_REASON (4 * KIB) /* kept of its stderr */
+#define LIMIT_HOOK_MS 10000         /* when nothing is said */
+#define LIMIT_HOOK_MOST_MS 600000   /* and whatever is said */
+#define LIMIT_PLUGIN_MIB 1024       /* address space of a plugin, when nothing is said */
+#define LIMIT_STAGE_NAME 40
+#define LIMIT_STAGE_SENTENCE 200
+
 /* Times */
 #define LIMIT_CALL_MS 60000
 #define LIMIT_CALL_SLOW_MS 600000 /* execute and network */
+#define LIMIT_ASKED_AGAIN 4       /* questions about one call whose file changes each time */
 #define LIMIT_CONFIRM_MS 300000
 #define LIMIT_ABANDON_MS 30000   /* a tool that ignores cancel (seed 000 section 8) */
 #define LIMIT_KILL_GRACE_MS 5000 /* SIGTERM to SIGKILL */
@@ -135,7 +154,8 @@
 #define LIMIT_SUMMARY_CHARS 200
 
 /* Events */
-#define LIMIT_EVENT_RING 10000 /* kept in memory for readers */
+#define LIMIT_EVENT_RING 10000     /* kept in memory for readers */
+#define LIMIT_EVENT_RING_QUIET 256 /* while nobody reads, and there is a store */
 #define LIMIT_EVENT_RING_BYTES (16 * MIB)
 #define LIMIT_EVENT_BYTES (512 * KIB) /* one event */
 #define LIMIT_EVENT_TEXT (32 * KIB)   /* one long text inside one: six times that when escaped */
@@ -148,6 +168,15 @@
 #define LIMIT_STORE_PAGE_BYTES (16 * MIB)    /* one answer */
 #define LIMIT_STORE_SEGMENT (64 * KIB)       /* records kept in one row; the last may be over it */
 #define LIMIT_JOURNAL_INPUT_BYTES (64 * KIB) /* of a call's input, in its journal row */
+
+/* Progress and notes */
+#define LIMIT_PROGRESS_LABEL 200    /* bytes of what a call says it is doing */
+#define LIMIT_PROGRESS_GAP_MS 100   /* between two updates of one call */
+#define LIMIT_PROGRESS_LATE_MS 2000 /* a call that says nothing is shown after this */
+#define LIMIT_TOASTS 5              /* shown at once; the oldest goes (seed 002 part 5) */
+#define LIMIT_TOAST_TITLE 160       /* bytes */
+#define LIMIT_TOAST_TEXT 400        /* bytes of its message */
+#define LIMIT_TOAST_KEY 320         /* bytes of what it is about */
 
 /* Kept results */
 #define LIMIT_RESULT_SHOWN (32 * KIB)     /* text of a result; of a longer one its ends are shown */
@@ -175,6 +204,17 @@
 #define LIMIT_DIR_ENTRIES 10000
 #define LIMIT_READ_TEXT (256 * KIB) /* what read_file gives in one call */
 
+/* Changes to files, and undoing them */
+#define LIMIT_UNDO_FILE LIMIT_FILE_WRITE /* of what was there; more could not be put back */
+#define LIMIT_UNDO_MIB 512               /* of all that is kept; the oldest goes first */
+#define LIMIT_UNDO_DAYS 7                /* then it is forgotten */
+#define LIMIT_UNDO_MEMORY (64 * MIB)     /* where nothing is kept on disk */
+#define LIMIT_UNDO_CHANGES 1000          /* undone in one go */
+#define LIMIT_CHANGES_SEARCH 100000      /* looked at for one page of the history */
+#define LIMIT_CHANGES_CALL 1000          /* of one call that are told */
+#define LIMIT_TRACKED_FILES 50000        /* of a workspace that is compared */
+#define LIMIT_TRACKED_DEPTH 64           /* directories in one another */
+
 /* Shell */
 #define LIMIT_SHELL_OUTPUT (256 * KIB) /* head and tail kept, half each */
 #define LIMIT_SHELL_DELTA (16 * KIB)   /* one tool.output_delta event */
@@ -185,8 +225,13 @@
 
 /* Children */
 #define LIMIT_CHILD_START (2 * MIB) /* arguments and environment; the kernel takes no more */
+#define LIMIT_WORKERS 32            /* threads for what blocks; tools that do could hold up a few */
+#define LIMIT_WORKER_IDLE_MS 10000  /* one that has nothing to do is gone then */
 #define LIMIT_CHILD_DRAIN_MS 2000   /* for the ends of its streams, when nothing of it is alive */
 #define LIMIT_CHILD_MINDER_MS 10000 /* for the minder to kill, before it is killed itself */
+#define LIMIT_CONFINE_RULES 8192    /* of a confined child: places, one by one around ours */
+#define LIMIT_CONFINE_SHUT 32       /* places of ours, with the links that lead there */
+#define LIMIT_CONFINE_KEPT_MS 2000  /* a ruleset, for the next child with the same */
 
 /* Schemas */
 #define LIMIT_SCHEMA_BYTES (64 * KIB) /* of a native tool */
@@ -270,6 +315,7 @@
 #define LIMIT_UPSTREAM_ERA_DAYS 7           /* then a legacy one is asked again */
 #define LIMIT_UPSTREAM_BACKOFF_MS 500       /* after the first failure; doubles up to... */
 #define LIMIT_UPSTREAM_BACKOFF_MAX_MS 60000 /* ...this */
+#define LIMIT_RETRY_AFTER_S 86400           /* that is believed of what a server says */
 #define LIMIT_UPSTREAM_PATIENCE_MS 2000     /* that a request waits for a start put off */
 #define LIMIT_UPSTREAM_FAILS 5              /* starts in a row; then it is quarantined, for... */
 #define LIMIT_UPSTREAM_QUARANTINE_MS 600000 /* ...this */

@@ -41,6 +41,12 @@ list_first(const struct list *l)
 }
 
 struct node *
+list_last(const struct list *l)
+{
+	return l->len ? l->head.prev : NULL;
+}
+
+struct node *
 list_next(const struct node *n)
 {
 	CHECK(n->list);

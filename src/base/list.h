@@ -27,6 +27,7 @@ void list_init(struct list *l);
 void list_push(struct list *l, struct node *n); /* at the end */
 void list_remove(struct node *n);               /* no-op when in none */
 struct node *list_first(const struct list *l);  /* NULL when empty */
+struct node *list_last(const struct list *l);   /* NULL when empty */
 struct node *list_next(const struct node *n);   /* NULL at the end */
 
 /* The node may be removed inside the loop, others may not. */

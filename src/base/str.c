@@ -34,10 +34,22 @@ lower(char c)
 bool
 str_eq_nocase(struct str a, struct str b)
 {
+	size_t i = 0;
+
 	if (a.len != b.len)
 		return false;
-	for (size_t i = 0; i < a.len; i++)
-		if (lower(a.ptr[i]) != lower(b.ptr[i]))
+	/* Upper and lower case differ in one bit: eight that differ in no other are looked at. */
+	for (uint64_t x, y; i + sizeof(x) <= a.len; i += sizeof(x)) {
+		memcpy(&x, a.ptr + i, sizeof(x));
+		memcpy(&y, b.ptr + i, sizeof(y));
+		if ((x ^ y) & ~UINT64_C(0x2020202020202020))
+			return false;
+		for (size_t k = 0; x != y && k < sizeof(x); k++)
+			if (lower(a.ptr[i + k]) != lower(b.ptr[i + k]))
+				return false;
+	}
+	for (; i < a.len; i++)
+		if (a.ptr[i] != b.ptr[i] && lower(a.ptr[i]) != lower(b.ptr[i]))
 			return false;
 	return true;
 }

@@ -15,7 +15,8 @@
 static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned char last[16]; /* the last id given, big-endian */
+static unsigned char last[16];       /* the last id given, big-endian */
+static char last_text[ULID_LEN + 1]; /* the same; no last letter: it has to be written first */
 
 void
 random_bytes(void *out, size_t len)
@@ -69,6 +70,24 @@ increment(unsigned char bin[static 16])
 			return;
 }
 
+/* Within a millisecond mostly the last letter alone changes. False: it was the last of them. */
+static bool
+text_increment(char text[static ULID_LEN + 1])
+{
+	static const char after[128] = {
+	    ['0'] = '1', ['1'] = '2', ['2'] = '3', ['3'] = '4', ['4'] = '5', ['5'] = '6',
+	    ['6'] = '7', ['7'] = '8', ['8'] = '9', ['9'] = 'A', ['A'] = 'B', ['B'] = 'C',
+	    ['C'] = 'D', ['D'] = 'E', ['E'] = 'F', ['F'] = 'G', ['G'] = 'H', ['H'] = 'J',
+	    ['J'] = 'K', ['K'] = 'M', ['M'] = 'N', ['N'] = 'P', ['P'] = 'Q', ['Q'] = 'R',
+	    ['R'] = 'S', ['S'] = 'T', ['T'] = 'V', ['V'] = 'W', ['W'] = 'X', ['X'] = 'Y',
+	    ['Y'] = 'Z'};
+	char next = after[(unsigned char)text[ULID_LEN - 1]];
+
+	if (next)
+		text[ULID_LEN - 1] = next;
+	return next != '\0';
+}
+
 /*
  * Random bits come in batches: a system call for each id would cost more than
  * all the rest of it.
@@ -108,17 +127,26 @@ ulid_at(int64_t wall_us, char out[static ULID_LEN + 1])
 void
 ulid_new(char out[static ULID_LEN + 1])
 {
+	ulid_now(clock_wall_us(), out);
+}
+
+void
+ulid_now(int64_t wall_us, char out[static ULID_LEN + 1])
+{
 	unsigned char now[16];
 
-	put_time(clock_wall_us(), now);
+	put_time(wall_us, now);
 	pthread_mutex_lock(&lock);
 	if (memcmp(now, last, 6) > 0) {
 		fresh_chance(now + 6);
 		memcpy(last, now, sizeof(last));
+		encode(last, last_text);
 	} else {
 		increment(last);
+		if (!text_increment(last_text))
+			encode(last, last_text);
 	}
-	encode(last, out);
+	memcpy(out, last_text, ULID_LEN + 1);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -171,7 +199,9 @@ ulid_advance(struct str s)
 	if (!decode(s, bin))
 		return;
 	pthread_mutex_lock(&lock);
-	if (memcmp(bin, last, sizeof(last)) > 0)
+	if (memcmp(bin, last, sizeof(last)) > 0) {
 		memcpy(last, bin, sizeof(last));
+		last_text[ULID_LEN - 1] = '\0';
+	}
 	pthread_mutex_unlock(&lock);
 }

@@ -13,6 +13,8 @@
 #define ULID_LEN 26
 
 void ulid_new(char out[static ULID_LEN + 1]);
+void ulid_now(int64_t wall_us,
+	      char out[static ULID_LEN + 1]); /* the same, by whose clock is read */
 
 /* "sess_" + ULID and the like; prefix of at most 8 characters. */
 struct id {

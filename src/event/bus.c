@@ -49,9 +49,12 @@ struct bus {
 	struct store *store; /* or NULL */
 	struct list readers;
 
-	/* Slot of a seq: seq % LIMIT_EVENT_RING. In it are oldest..last, none when oldest > last.
-	 */
+	size_t expected; /* readers that will come */
+	size_t choosy;   /* readers that want some types alone */
+
+	/* Slot of a seq: seq % size. In it are oldest..last, none when oldest > last. */
 	struct kept *ring;
+	size_t size;
 	uint64_t oldest, last;
 	size_t bytes;
 	struct block *filling;   /* where the next one goes, or NULL */
@@ -76,21 +79,31 @@ event_row(enum event_type type)
 	return &rows[type];
 }
 
+/* While nobody reads, most of it would be written for nothing, and push all else out of the
+ * processor's caches. */
+static size_t
+ring_wanted(const struct bus *b)
+{
+	return b->store && b->readers.len - b->choosy + b->expected == 0 ? LIMIT_EVENT_RING_QUIET
+									 : LIMIT_EVENT_RING;
+}
+
 int
 bus_new(struct loop *l, struct store *store, struct bus **ret, struct err *e)
 {
 	struct bus *b = calloc(1, sizeof(*b));
 
-	if (b)
-		b->ring = calloc(LIMIT_EVENT_RING, sizeof(*b->ring));
-	if (!b || !b->ring) {
-		free(b);
+	if (!b)
 		return err_plain(e, E_NOMEM);
-	}
 	b->loop = l;
 	b->store = store;
 	b->oldest = 1;
 	list_init(&b->readers);
+	b->size = ring_wanted(b);
+	if (!(b->ring = calloc(b->size, sizeof(*b->ring)))) {
+		free(b);
+		return err_plain(e, E_NOMEM);
+	}
 	buf_init(&b->json, LIMIT_EVENT_BYTES);
 	int code = store ? store_last_event_id(store, b->lost, e) : 0;
 	if (code < 0) {
@@ -106,7 +119,7 @@ bus_new(struct loop *l, struct store *store, struct bus **ret, struct err *e)
 static struct kept *
 ring_slot(const struct bus *b, uint64_t seq)
 {
-	return &b->ring[seq % LIMIT_EVENT_RING];
+	return &b->ring[seq % b->size];
 }
 
 /* Room for an event's text; NULL when out of memory. */
@@ -176,10 +189,11 @@ bus_begin(struct bus *b, const struct event_draft *d)
 	CHECK(!b->drafting);
 	b->drafting = true;
 	b->type = d->type;
-	ulid_new(b->id);
+	int64_t wall_us = clock_wall_us();
+	ulid_now(wall_us, b->id);
 	b->row = (struct store_event){
 	    .id = {b->id, ULID_LEN},
-	    .wall_us = clock_wall_us(),
+	    .wall_us = wall_us,
 	    .session = d->session,
 	    .turn = d->turn,
 	    .parent = d->parent,
@@ -211,6 +225,29 @@ envelope_end(struct bus *b)
 	return false;
 }
 
+static size_t
+ring_len(const struct bus *b)
+{
+	return (size_t)(b->last + 1 - b->oldest);
+}
+
+/* Out of memory it stays as it is. */
+static void
+ring_resize(struct bus *b, size_t size)
+{
+	struct kept *ring = calloc(size, sizeof(*ring));
+
+	if (!ring)
+		return;
+	while (ring_len(b) > size)
+		ring_drop_oldest(b);
+	for (uint64_t seq = b->oldest; seq <= b->last; seq++)
+		ring[seq % size] = *ring_slot(b, seq);
+	free(b->ring);
+	b->ring = ring;
+	b->size = size;
+}
+
 /* The newest is always kept: one event is far smaller than the ring's bytes. */
 static bool
 ring_add(struct bus *b)
@@ -222,8 +259,10 @@ ring_add(struct bus *b)
 	if (!at)
 		return false;
 	at->events++; /* now: so it stays when its last other one is dropped */
-	while (b->oldest <= b->last && (b->last - b->oldest + 1 >= LIMIT_EVENT_RING ||
-					b->bytes + bytes > LIMIT_EVENT_RING_BYTES))
+	if (b->size != ring_wanted(b))
+		ring_resize(b, ring_wanted(b));
+	while (ring_len(b) > 0 &&
+	       (ring_len(b) >= b->size || b->bytes + bytes > LIMIT_EVENT_RING_BYTES))
 		ring_drop_oldest(b);
 	char *text = at->text + at->used;
 	memcpy(text, json.ptr, json.len);
@@ -255,6 +294,19 @@ store_offer(struct bus *b)
 	b->store_refused = code < 0;
 }
 
+/* One who is not woken for an event need not look at it either. */
+static void
+wake_readers(struct bus *b)
+{
+	LIST_EACH (&b->readers, n) {
+		struct bus_reader *r = CONTAINER_OF(n, struct bus_reader, node);
+		if (!r->types || r->types >> b->type & 1)
+			defer(b->loop, &r->wake, r->news, r->arg);
+		else if (r->next == b->last)
+			r->next++;
+	}
+}
+
 void
 bus_end(struct bus *b, char ret_id[ULID_LEN + 1])
 {
@@ -271,10 +323,7 @@ bus_end(struct bus *b, char ret_id[ULID_LEN + 1])
 		store_offer(b);
 	if (ret_id)
 		memcpy(ret_id, b->id, sizeof(b->id));
-	LIST_EACH (&b->readers, n) {
-		struct bus_reader *r = CONTAINER_OF(n, struct bus_reader, node);
-		defer(b->loop, &r->wake, r->news, r->arg);
-	}
+	wake_readers(b);
 }
 
 void
@@ -283,6 +332,7 @@ bus_attach(struct bus *b, struct bus_reader *r)
 	if (r->next == 0)
 		r->next = b->last + 1;
 	list_push(&b->readers, &r->node);
+	b->choosy += r->types != 0;
 	if (r->next <= b->last)
 		defer(b->loop, &r->wake, r->news, r->arg);
 }
@@ -291,8 +341,16 @@ void
 bus_detach(struct bus *b, struct bus_reader *r)
 {
 	CHECK(r->node.list == NULL || r->node.list == &b->readers);
+	b->choosy -= r->types && r->node.list;
 	list_remove(&r->node);
 	defer_cancel(&r->wake);
+}
+
+void
+bus_expect(struct bus *b, bool coming)
+{
+	CHECK(coming || b->expected > 0);
+	b->expected = coming ? b->expected + 1 : b->expected - 1;
 }
 
 const struct event *

@@ -4,7 +4,9 @@
  * An event is rendered once to JSON (envelope of data/vectors/metis_catalog.json), given
  * to the store, and kept in a ring in memory. Readers have a cursor and pull at their own
  * speed, so a slow one costs nothing and blocks nobody; one that falls behind the ring is
- * told how many events it missed and can fetch the stored ones by id.
+ * told how many events it missed and can fetch the stored ones by id. While nobody reads, the
+ * ring is short: whoever comes then finds the rest in the store. One who wants some types alone is
+ * quick, and no reason for a long ring.
  *
  * Loop thread only.
  */
@@ -68,11 +70,16 @@ struct bus_reader {
 	uint64_t next;           /* seq wanted next; 0 = from now on */
 	void (*news)(void *arg); /* soon after something was emitted; not for each one */
 	void *arg;
+	uint64_t types;       /* a bit for each that is wanted, and woken for; 0 = all */
 	struct node node;     /* private */
 	struct deferred wake; /* private */
 };
-void bus_attach(struct bus *b, struct bus_reader *r); /* zeroed but for the first three */
+void bus_attach(struct bus *b, struct bus_reader *r); /* zeroed but for the first four */
 void bus_detach(struct bus *b, struct bus_reader *r); /* no-op when it is not attached */
+
+/* Somebody will attach as soon as the store has been read: the ring is kept as if it had; or no
+ * longer. Once for each that comes. */
+void bus_expect(struct bus *b, bool coming);
 
 /* The next event, valid until one is emitted; NULL when there is none yet. *ret_missed: how many
  * the ring has lost since the one before. */

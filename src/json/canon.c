@@ -4,9 +4,9 @@
 #include "json/inside.h"
 
 #include <math.h>
-#define OPENSSL_SUPPRESS_DEPRECATED
-#include <openssl/sha.h>
 #include <stdlib.h>
+
+#include "base/sha256.h"
 
 /* ---- the order of keys ---- */
 
@@ -201,14 +201,12 @@ void
 digest_bytes(struct str bytes, char out[static DIGEST_TEXT])
 {
 	static const char hex[] = "0123456789abcdef";
-	unsigned char bin[SHA256_DIGEST_LENGTH];
-	SHA256_CTX sha;
+	unsigned char bin[SHA256_BYTES];
+	struct sha256 sha;
 
-	/* Straight, not through OpenSSL's providers: those cost three times as much for a short
-	 * text, and some megabytes of memory. */
-	SHA256_Init(&sha);
-	SHA256_Update(&sha, bytes.ptr, bytes.len);
-	SHA256_Final(bin, &sha);
+	sha256_begin(&sha);
+	sha256_add(&sha, bytes);
+	sha256_end(&sha, bin);
 	for (size_t i = 0; i < sizeof(bin); i++) {
 		out[2 * i] = hex[bin[i] >> 4];
 		out[2 * i + 1] = hex[bin[i] & 15];

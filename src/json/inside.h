@@ -94,6 +94,49 @@ void json__keep_exact(yyjson_val *row, size_t count, const char *copy, struct st
 /* How a number is written, if it is not kept as text then in as few digits as tell it apart. */
 struct str json__number_text(const yyjson_val *n, char room[static REAL_TEXT]);
 
+/*
+ * Long strings of a long text (long.c). A string without escapes, controls or anything beyond ASCII
+ * needs no parser, which would only find that out more slowly: in the text that is parsed it is
+ * "", and its value gets it back.
+ */
+#define LONG_TEXT (64 * KIB)
+#define LONG_STRING (4 * KIB)
+#define LONG_STRINGS 16
+
+struct long_strings {
+	struct buf rest; /* the text without them */
+	size_t count;
+	struct {
+		size_t number; /* of all strings and keys, by the order they stand in */
+		struct str text;
+	} at[LONG_STRINGS];
+};
+/* False: there is none, or too much is left. */
+bool json__long_take_out(struct long_strings *ls, struct str text);
+void json__long_put_back(const struct long_strings *ls, yyjson_val *row, size_t count);
+
+#define EACH_BYTE (~(uint64_t)0 / 255)
+
+/* Is each of eight bytes an ASCII character that needs no escape? */
+static inline bool
+json__plain_word(const char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof(w));
+	uint64_t quote = w ^ EACH_BYTE * '"', backslash = w ^ EACH_BYTE * '\\',
+		 del = w ^ EACH_BYTE * 0x7f;
+	/* A byte that borrows when its limit is taken away was below it. */
+	uint64_t odd = (w - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE) |
+		       (del - EACH_BYTE) | w;
+	return (odd & EACH_BYTE * 0x80) == 0;
+}
+
+/* How many bytes at the front are ASCII and can stand in a string as they are. */
+size_t json__plain_run(struct str s);
+/* Copies it if all of it is such; false: it is not, and *out has been written to. */
+bool json__plain_copy(char *out, struct str s);
+
 /* A string with its quotes; ascii: everything beyond is \uXXXX, as Python does. */
 void json__quote(struct buf *out, struct str s, bool ascii);
 

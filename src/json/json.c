@@ -6,9 +6,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/spare.h"
+
 struct json_doc {
 	atomic_uint refs;
+	size_t bytes; /* of this block */
 	yyjson_doc *doc;
+	char *lent;  /* owned: where long strings stand (long.c); mostly NULL */
 	char text[]; /* the values' strings point in here, each where it stood */
 };
 
@@ -30,24 +34,80 @@ err_at(struct err *e, struct str text, size_t pos, const char *reason)
 	return err_set(e, E_BAD_JSON, "line %u, column %u: %s", line, column, reason);
 }
 
+#define SHORT_TEXT (SPARE_MAX / 4) /* most of what comes; its values fit into a spare block */
+
+/* yyjson does not say how large a block was when it gives it back: that stands before it. */
+struct row_block {
+	_Alignas(max_align_t) size_t bytes;
+	_Alignas(max_align_t) char row[];
+};
+
+static struct row_block *
+row_block_of(void *row)
+{
+	return (struct row_block *)(void *)((char *)row - sizeof(struct row_block));
+}
+
+static void *
+row_get(void *ctx, size_t size)
+{
+	size_t bytes = sizeof(struct row_block) + size;
+	struct row_block *b = size <= SIZE_MAX / 2 ? spare_get(bytes) : NULL;
+
+	(void)ctx;
+	if (!b)
+		return NULL;
+	b->bytes = bytes;
+	return b->row;
+}
+
+static void
+row_put(void *ctx, void *row)
+{
+	struct row_block *b = row ? row_block_of(row) : NULL;
+
+	(void)ctx;
+	if (b)
+		spare_put(b, b->bytes);
+}
+
+static void *
+row_resize(void *ctx, void *row, size_t old_size, size_t size)
+{
+	void *moved = row_get(ctx, size);
+
+	if (!moved)
+		return NULL;
+	memcpy(moved, row, old_size < size ? old_size : size);
+	row_put(ctx, row);
+	return moved;
+}
+
+static const yyjson_alc row_memory = {row_get, row_resize, row_put, NULL};
+
 int
 json__read(struct str text, struct json_doc **ret, struct err *e)
 {
 	if (text.len == 0)
 		return err_set(e, E_BAD_JSON, "there is no JSON, the text is empty");
 
-	struct json_doc *doc = malloc(sizeof(*doc) + text.len + YYJSON_PADDING_SIZE);
+	size_t bytes = sizeof(struct json_doc) + text.len + YYJSON_PADDING_SIZE;
+	struct json_doc *doc = spare_get(bytes);
 	if (!doc)
 		return err_plain(e, E_NOMEM);
+	doc->bytes = bytes;
 	memcpy(doc->text, text.ptr, text.len);
 	memset(doc->text + text.len, 0, YYJSON_PADDING_SIZE);
 	atomic_init(&doc->refs, 1);
+	doc->lent = NULL;
 
 	yyjson_read_err wrong;
-	doc->doc = yyjson_read_opts(doc->text, text.len,
-				    YYJSON_READ_INSITU | YYJSON_READ_BIGNUM_AS_RAW, NULL, &wrong);
+	bool is_short = text.len <= SHORT_TEXT;
+	doc->doc =
+	    yyjson_read_opts(doc->text, text.len, YYJSON_READ_INSITU | YYJSON_READ_BIGNUM_AS_RAW,
+			     is_short ? &row_memory : NULL, &wrong);
 	if (!doc->doc) {
-		free(doc);
+		spare_put(doc, bytes);
 		return wrong.code == YYJSON_READ_ERROR_MEMORY_ALLOCATION
 			   ? err_plain(e, E_NOMEM)
 			   : err_at(e, text, wrong.pos, wrong.msg);
@@ -167,6 +227,44 @@ json_parse(struct str text, const struct json_limits *limits, struct json_doc **
 	return rc;
 }
 
+/* The rest of a text whose long strings were taken out; they come back before anybody looks. */
+static int
+parse_rest(struct buf *text, const struct long_strings *ls, const struct json_limits *limits,
+	   struct json_doc **ret)
+{
+	const struct json *twice;
+	struct json_doc *doc;
+	int rc = json__read(buf_str(&ls->rest), &doc, NULL);
+
+	if (rc < 0)
+		return rc;
+	json__long_put_back(ls, doc->doc->root, doc->doc->val_read);
+	rc = json__check(doc, limits->max_depth, &twice);
+	if (rc < 0) {
+		json_doc_unref(doc);
+		return rc;
+	}
+	doc->lent = buf_take(text).ptr;
+	*ret = doc;
+	return 0;
+}
+
+int
+json_parse_buf(struct buf *text, const struct json_limits *limits, struct json_doc **ret,
+	       struct err *e)
+{
+	struct long_strings ls;
+	int rc = E_BAD_JSON;
+
+	if (text->len >= LONG_TEXT && text->len <= limits->max_bytes) {
+		if (json__long_take_out(&ls, buf_str(text)))
+			rc = parse_rest(text, &ls, limits, ret);
+		buf_done(&ls.rest);
+	}
+	/* Whatever was wrong, the whole text says it better. */
+	return rc == 0 ? 0 : json_parse(buf_str(text), limits, ret, e);
+}
+
 struct json_doc *
 json_doc_ref(struct json_doc *doc)
 {
@@ -180,7 +278,8 @@ json_doc_unref(struct json_doc *doc)
 	if (!doc || atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	yyjson_doc_free(doc->doc);
-	free(doc);
+	free(doc->lent);
+	spare_put(doc, doc->bytes);
 }
 
 const struct json *

@@ -35,6 +35,15 @@ extern const struct json_limits json_door; /* LIMIT_JSON_BYTES, LIMIT_JSON_DOOR_
 int json_parse(struct str text, const struct json_limits *limits, struct json_doc **ret,
 	       struct err *e);
 
+/*
+ * The same for a text that nobody needs any more. A long one, most of which is plain strings, is
+ * not copied: its memory moves into the document, and the buffer is empty then. Otherwise, and on
+ * failure, the buffer stays as it was.
+ */
+struct buf;
+int json_parse_buf(struct buf *text, const struct json_limits *limits, struct json_doc **ret,
+		   struct err *e);
+
 struct json_doc *json_doc_ref(struct json_doc *doc);
 void json_doc_unref(struct json_doc *doc); /* takes NULL; any thread */
 const struct json *json_root(const struct json_doc *doc);

@@ -7,23 +7,6 @@
 
 /* ---- strings ---- */
 
-#define EACH_BYTE (~(uint64_t)0 / 255)
-
-/* Is each of eight bytes an ASCII character that needs no escape? */
-static bool
-is_plain_word(const char *p)
-{
-	uint64_t w;
-
-	memcpy(&w, p, sizeof(w));
-	uint64_t quote = w ^ EACH_BYTE * '"', backslash = w ^ EACH_BYTE * '\\',
-		 del = w ^ EACH_BYTE * 0x7f;
-	/* A byte that borrows when its limit is taken away was below it. */
-	uint64_t odd = (w - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE) |
-		       (del - EACH_BYTE) | w;
-	return (odd & EACH_BYTE * 0x80) == 0;
-}
-
 /* How many bytes from i on can be written as they are. */
 static size_t
 plain_run(struct str s, size_t i, unsigned char last_plain)
@@ -31,7 +14,7 @@ plain_run(struct str s, size_t i, unsigned char last_plain)
 	size_t from = i;
 
 	while (i < s.len) {
-		if (s.len - i >= sizeof(uint64_t) && is_plain_word(s.ptr + i)) {
+		if (s.len - i >= sizeof(uint64_t) && json__plain_word(s.ptr + i)) {
 			i += sizeof(uint64_t);
 			continue;
 		}
@@ -81,41 +64,48 @@ add_special(struct buf *out, struct str s, bool ascii)
 	return len;
 }
 
-/* Nothing to be escaped, eight bytes at once: no control, no quote, no backslash, all ASCII. */
-static bool
-all_plain(struct str s)
+static void
+add_plain(struct buf *out, struct str s)
 {
-	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-	uint64_t odd = 0, v;
-	size_t i = 0;
+	char *p = buf_room(out, s.len + 2);
 
-	for (; i + 8 <= s.len; i += 8) {
-		memcpy(&v, s.ptr + i, 8);
-		uint64_t quote = v ^ (ones * '"'), slash = v ^ (ones * '\\'),
-			 del = v ^ (ones * 0x7f);
-		odd |= v | (v - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones);
-		if (odd & tops)
-			return false;
-	}
-	for (; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-		if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
-			return false;
-	}
+	if (!p)
+		return;
+	p[0] = '"';
+	memcpy(p + 1, s.len ? s.ptr : "", s.len);
+	p[s.len + 1] = '"';
+	out->len += s.len + 2;
+}
+
+/* A quick look, without a call: buf_room says the same, and makes some. */
+static inline bool
+has_room(const struct buf *b, size_t n)
+{
+	return !b->failed && n < b->cap - b->len;
+}
+
+/* Ids, names and the like are most of what is written: they are copied while they are looked at. */
+#define SHORT 64
+
+static bool
+add_short(struct buf *out, struct str s)
+{
+	char *p = has_room(out, s.len + 2) ? out->ptr + out->len : NULL;
+
+	if (!p || !json__plain_copy(p + 1, s))
+		return false;
+	p[0] = p[s.len + 1] = '"';
+	out->len += s.len + 2;
 	return true;
 }
 
 void
 json__quote(struct buf *out, struct str s, bool ascii)
 {
-	if (all_plain(s)) {
-		char *p = buf_room(out, s.len + 2);
-		if (!p)
-			return;
-		p[0] = '"';
-		memcpy(p + 1, s.len ? s.ptr : "", s.len);
-		p[s.len + 1] = '"';
-		out->len += s.len + 2;
+	if (s.len <= SHORT && add_short(out, s))
+		return;
+	if (json__plain_run(s) == s.len) {
+		add_plain(out, s);
 		return;
 	}
 	unsigned char last_plain = ascii ? 0x7e : str_is_utf8(s) ? 0xff : 0x7f;
@@ -129,6 +119,15 @@ json__quote(struct buf *out, struct str s, bool ascii)
 			i += add_special(out, str_from(s, i), ascii);
 	}
 	buf_addc(out, '"');
+}
+
+void
+json_quote(struct buf *out, struct str s)
+{
+	if (s.ptr)
+		json__quote(out, s, false);
+	else
+		buf_add(out, S("null"));
 }
 
 /* ---- parsed values ---- */
@@ -160,7 +159,12 @@ add_token(struct buf *out, yyjson_val *v)
 	switch (unsafe_yyjson_get_type(v)) {
 	case YYJSON_TYPE_NULL: buf_addz(out, "null"); return;
 	case YYJSON_TYPE_BOOL: buf_addz(out, unsafe_yyjson_get_bool(v) ? "true" : "false"); return;
-	case YYJSON_TYPE_STR: json__quote(out, json__text(v), false); return;
+	case YYJSON_TYPE_STR:
+		if (unsafe_yyjson_get_subtype(v) == YYJSON_SUBTYPE_NOESC)
+			add_plain(out, json__text(v)); /* long.c has looked */
+		else
+			json__quote(out, json__text(v), false);
+		return;
 	case YYJSON_TYPE_RAW: buf_add(out, json__text(v)); return;
 	case YYJSON_TYPE_ARR: buf_addz(out, full ? "[" : "[]"); return;
 	case YYJSON_TYPE_OBJ: buf_addz(out, full ? "{" : "{}"); return;
@@ -276,21 +280,24 @@ jw_key_str(struct jw *w, struct str key)
 }
 
 void
-jw_key(struct jw *w, const char *key)
+jw__key(struct jw *w, const char *key, size_t len)
 {
-	struct str k = str_of(key);
+	struct buf *out = w->out;
+	bool more = w->comma & level(w);
 
 	CHECK((w->object & level(w)) && !w->after_key);
-	comma(w);
+	w->comma |= level(w);
 	w->after_key = true;
-	char *p = buf_room(w->out, k.len + 3);
-	if (!p)
+	if (!has_room(out, len + 4) && !buf_room(out, len + 4))
 		return;
+	char *p = out->ptr + out->len;
+	out->len += len + 3 + more;
+	if (more)
+		*p++ = ',';
+	*p++ = '"';
+	p = mempcpy(p, key, len); /* our own words: nothing to escape */
 	p[0] = '"';
-	memcpy(p + 1, k.ptr, k.len); /* our own words: nothing to escape */
-	p[k.len + 1] = '"';
-	p[k.len + 2] = ':';
-	w->out->len += k.len + 3;
+	p[1] = ':';
 }
 
 void
@@ -315,12 +322,6 @@ jw_str(struct jw *w, struct str s)
 	}
 	begin(w);
 	json__quote(w->out, s, false);
-}
-
-void
-jw_z(struct jw *w, const char *z)
-{
-	jw_str(w, str_of(z));
 }
 
 void
@@ -356,32 +357,4 @@ jw_value(struct jw *w, const struct json *v)
 	}
 	begin(w);
 	add_value(w->out, json__val(v));
-}
-
-void
-jw_member(struct jw *w, const char *key, struct str s)
-{
-	jw_key(w, key);
-	jw_str(w, s);
-}
-
-void
-jw_member_z(struct jw *w, const char *key, const char *z)
-{
-	jw_key(w, key);
-	jw_z(w, z);
-}
-
-void
-jw_member_int(struct jw *w, const char *key, int64_t n)
-{
-	jw_key(w, key);
-	jw_int(w, n);
-}
-
-void
-jw_member_bool(struct jw *w, const char *key, bool yes)
-{
-	jw_key(w, key);
-	jw_bool(w, yes);
 }

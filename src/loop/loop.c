@@ -2,8 +2,9 @@
 
 #include "loop/loop.h"
 
-#include "base/arena.h"
+#include "base/spare.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -25,6 +26,12 @@ struct loop {
 	struct list queues[2];
 	unsigned filling;
 
+	/* Work on other threads */
+	uv_async_t works_back; /* has a reference while there is any */
+	size_t works;
+	pthread_mutex_t works_lock;
+	struct work *works_done, **works_last;
+
 	char *scratch; /* LOOP_SCRATCH bytes, once somebody wanted them */
 };
 
@@ -33,7 +40,7 @@ struct loop {
 static bool
 timer_before(const struct timer *a, const struct timer *b)
 {
-	return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
+	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
 }
 
 static void
@@ -96,7 +103,7 @@ alarm_set(struct loop *l)
 		uv_timer_stop(&l->alarm);
 		return;
 	}
-	uint64_t now = uv_now(&l->uv), due = l->heap[0]->due_ms;
+	uint64_t now = uv_now(&l->uv), due = l->heap[0]->at_ms;
 	uv_timer_start(&l->alarm, alarm_rung, due > now ? due - now : 0, 0);
 }
 
@@ -107,26 +114,56 @@ alarm_rung(uv_timer_t *alarm)
 	struct loop *l = alarm->data;
 	uint64_t now = uv_now(&l->uv), order = l->order;
 
-	while (l->timers > 0 && l->heap[0]->due_ms <= now && l->heap[0]->order < order) {
+	while (l->timers > 0 && l->heap[0]->at_ms <= now) {
 		struct timer *t = l->heap[0];
+		if (t->due_ms > now) { /* was started again meanwhile */
+			t->at_ms = t->due_ms;
+			t->order = t->again;
+			heap_settle(l, 0, t);
+			continue;
+		}
+		if (t->order >= order)
+			break;
 		heap_remove(l, t);
 		t->fire(t->arg);
 	}
 	alarm_set(l);
 }
 
+#define COARSE_FROM_MS 1000
+#define COARSE_STEP_MS 10 /* it lags at most so far behind */
+
+/* Not the loop's clock: that stands still within a turn, and the timer would be early. Long delays
+ * are most of all, and a clock that costs a fifth will do for them. */
+static uint64_t
+due_in(uint64_t delay_ms)
+{
+	struct timespec ts;
+
+	if (delay_ms < COARSE_FROM_MS)
+		return uv_hrtime() / 1000000 + delay_ms;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	uint64_t now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 + COARSE_STEP_MS;
+	return delay_ms > UINT64_MAX - now ? UINT64_MAX : now + delay_ms;
+}
+
+/* One that is started again for later, as most are, stays where it is in the heap: when its old
+ * time comes it is put where it belongs. */
 int
 timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)(void *), void *arg)
 {
-	if (t->at)
-		heap_remove(l, t);
-	else if (heap_reserve(l) < 0)
+	if (!t->at && heap_reserve(l) < 0)
 		return E_NOMEM;
 	t->fire = fire;
 	t->arg = arg;
-	/* Not the loop's clock: that stands still within a turn, and the timer would be early. */
-	uint64_t now = uv_hrtime() / 1000000;
-	t->due_ms = delay_ms > UINT64_MAX - now ? UINT64_MAX : now + delay_ms;
+	t->due_ms = due_in(delay_ms);
+	if (t->at && t->due_ms > t->at_ms && t->due_ms > uv_now(&l->uv)) {
+		t->again = l->order++;
+		return 0;
+	}
+	if (t->at)
+		heap_remove(l, t);
+	t->at_ms = t->due_ms;
 	t->order = l->order++;
 	heap_settle(l, l->timers++, t);
 	if (l->heap[0] == t)
@@ -194,6 +231,8 @@ defer_cancel(struct deferred *d)
 
 /* The loop itself */
 
+static void works_came_back(uv_async_t *back);
+
 static void
 stop_asked(uv_async_t *stop)
 {
@@ -214,6 +253,12 @@ loop_new(struct loop **ret, struct err *e)
 		uv_loop_close(&l->uv);
 		goto fail;
 	}
+	/* The first has opened all that handles of this kind need. */
+	CHECK(uv_async_init(&l->uv, &l->works_back, works_came_back) == 0);
+	uv_unref((uv_handle_t *)&l->works_back);
+	pthread_mutex_init(&l->works_lock, NULL);
+	l->works_back.data = l;
+	l->works_last = &l->works_done;
 	uv_timer_init(&l->uv, &l->alarm);
 	uv_idle_init(&l->uv, &l->idle);
 	l->alarm.data = l->idle.data = l;
@@ -238,12 +283,16 @@ loop_free(struct loop *l)
 {
 	if (!l)
 		return;
-	while (l->queues[0].len + l->queues[1].len > 0)
-		uv_run(&l->uv, UV_RUN_NOWAIT);
+	while (l->queues[0].len + l->queues[1].len + l->works > 0)
+		uv_run(&l->uv, l->works > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	CHECK(l->timers == 0);
 	uv_close((uv_handle_t *)&l->alarm, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
 	uv_close((uv_handle_t *)&l->stop, NULL);
+	pthread_mutex_lock(&l->works_lock); /* the last worker has left it */
+	pthread_mutex_unlock(&l->works_lock);
+	pthread_mutex_destroy(&l->works_lock);
+	uv_close((uv_handle_t *)&l->works_back, NULL);
 	/* Better to die here than to wait for ever for a handle nobody will close. */
 	uv_walk(&l->uv, must_be_closing, NULL);
 	while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
@@ -306,9 +355,9 @@ loop_run(struct loop *l)
 	sigaddset(&pipe, SIGPIPE);
 	sigaddset(&pipe, SIGXFSZ);
 	CHECK(pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0);
-	arena_recycle(true);
+	spare_keep(true);
 	uv_run(&l->uv, UV_RUN_DEFAULT);
-	arena_recycle(false);
+	spare_keep(false);
 	if (!sigismember(&before, SIGPIPE)) {
 		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) > 0)
 			;
@@ -330,23 +379,38 @@ loop_now_ms(const struct loop *l)
 
 /* Work on other threads */
 
-static void
-work_there(uv_work_t *request)
+/* On a worker. The loop stays until the lock is free: see loop_free. */
+void
+loop__work_done(struct work *w)
 {
-	struct work *w = CONTAINER_OF(request, struct work, request);
+	struct loop *l = w->loop;
 
-	w->work(w->arg);
+	pthread_mutex_lock(&l->works_lock);
+	w->next = NULL;
+	*l->works_last = w;
+	l->works_last = &w->next;
+	uv_async_send(&l->works_back);
+	pthread_mutex_unlock(&l->works_lock);
 }
 
 static void
-work_back(uv_work_t *request, int status)
+works_came_back(uv_async_t *back)
 {
-	struct work *w = CONTAINER_OF(request, struct work, request);
-	struct loop *l = CONTAINER_OF(request->loop, struct loop, uv);
+	struct loop *l = back->data;
 
-	(void)status;    /* never cancelled: nobody has uv_cancel */
-	w->done(w->arg); /* may free w */
-	loop__ends(l);
+	pthread_mutex_lock(&l->works_lock);
+	struct work *w = l->works_done;
+	l->works_done = NULL;
+	l->works_last = &l->works_done;
+	pthread_mutex_unlock(&l->works_lock);
+	while (w) {
+		struct work *next = w->next;
+		if (--l->works == 0)
+			uv_unref((uv_handle_t *)back);
+		w->done(w->arg); /* may free w */
+		loop__ends(l);
+		w = next;
+	}
 }
 
 int
@@ -355,8 +419,11 @@ work_start(struct loop *l, struct work *w, void (*work)(void *), void (*done)(vo
 	w->work = work;
 	w->done = done;
 	w->arg = arg;
-	if (uv_queue_work(&l->uv, &w->request, work_there, work_back) < 0)
+	w->loop = l;
+	if (pool__start(w) < 0)
 		return E_SYSTEM;
+	if (l->works++ == 0)
+		uv_ref((uv_handle_t *)&l->works_back);
 	loop__begins(l);
 	return 0;
 }

@@ -45,8 +45,10 @@ struct timer {
 	void (*fire)(void *arg); /* the timer is already stopped here; it may be started again */
 	void *arg;
 	uint64_t due_ms; /* private */
-	uint64_t order;  /* private: of its start */
-	size_t at;       /* private: 1 + place in the heap, 0 = not running */
+	uint64_t at_ms; /* private: its place in the heap is that of this time, due_ms or earlier */
+	uint64_t order; /* private: of its start, among those of the same time */
+	uint64_t again; /* private: the same, of one that was started again for later */
+	size_t at;      /* private: 1 + place in the heap, 0 = not running */
 };
 /* Starts, or starts again with the new delay. E_NOMEM. */
 int timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)(void *),
@@ -72,13 +74,19 @@ void defer_cancel(struct deferred *d);
  * and once. The memory of w must stay until then.
  */
 struct work {
-	uv_work_t request; /* private */
 	void (*work)(void *arg);
 	void (*done)(void *arg);
 	void *arg;
+	struct loop *loop; /* private */
+	struct work *next; /* the same: in a queue */
 };
 int work_start(struct loop *l, struct work *w, void (*work)(void *), void (*done)(void *),
 	       void *arg);
+/* For src/loop: pool.c, and what it calls from a worker when w->work has returned. */
+int pool__start(struct work *w); /* E_SYSTEM: no thread could be begun */
+void loop__work_done(struct work *w);
+/* For tests: how many threads there may be, set before there is any; LIMIT_WORKERS. */
+extern unsigned pool__most;
 
 /*
  * Messages from other threads. post() may be called from anywhere between mailbox_init and

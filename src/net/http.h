@@ -95,6 +95,9 @@ void http_reply(struct http_request *r, int status, const char *type, struct str
 /* The same, but takes the buffer's memory: no copy of a big result. */
 void http_reply_take(struct http_request *r, int status, const char *type, struct buf *body,
 		     const char *extra);
+/* The same, with a little before and behind it (copied). */
+void http_reply_around(struct http_request *r, int status, const char *type, struct str before,
+		       struct buf *body, struct str behind, const char *extra);
 
 /*
  * A body without a known length (SSE). `ready` is called when all that was written is with

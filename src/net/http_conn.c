@@ -73,8 +73,7 @@ conn_dispatch(struct conn *c)
 {
 	struct http_server *s = c->server;
 
-	conn__deadline(c, 0);
-	c->state = CONN_CALL;
+	c->state = CONN_CALL; /* here no deadline counts; the next answer sets a new one */
 	c->owner = OWNER_HANDLER;
 	s->spec.handle(&c->request, s->spec.arg);
 	if (c->state == CONN_CALL && c->eof)
@@ -127,9 +126,9 @@ conn_begin(struct conn *c, struct str bytes)
 		return;
 	}
 	c->state = CONN_HEAD;
-	conn__deadline(c, c->server->spec.limits.header_ms);
-	if (c->state == CONN_HEAD)
-		conn_feed(c, bytes);
+	conn_feed(c, bytes);
+	if (c->state == CONN_HEAD) /* most are whole already */
+		conn__deadline(c, c->server->spec.limits.header_ms);
 }
 
 /* Whole requests that came before the end are still answered. */
@@ -225,7 +224,8 @@ conn_late(void *arg)
 {
 	struct conn *c = arg;
 
-	rules[c->state].late(c);
+	if (rules[c->state].late)
+		rules[c->state].late(c);
 }
 
 static void
@@ -258,9 +258,11 @@ conn__soon(struct conn *c)
 static void
 conn_all_sent(struct conn *c)
 {
-	conn__deadline(c, 0);
+	if (c->state != CONN_REPLY) /* it sets another */
+		conn__deadline(c, 0);
 	buf_reset(&c->flight[0]);
 	buf_done(&c->flight[1]);
+	buf_done(&c->flight[2]);
 	if (c->state != CONN_CLOSED)
 		rules[c->state].sent(c);
 }
@@ -298,7 +300,7 @@ bufs_advance(uv_buf_t *bufs, unsigned count, size_t sent)
 void
 conn__send(struct conn *c)
 {
-	uv_buf_t bufs[2];
+	uv_buf_t bufs[ARRAY_LEN(c->flight)];
 	unsigned count = 0;
 
 	CHECK(!c->sending);
@@ -401,6 +403,7 @@ conn_closed(uv_handle_t *h)
 	buf_done(&c->queue);
 	buf_done(&c->flight[0]);
 	buf_done(&c->flight[1]);
+	buf_done(&c->flight[2]);
 	free(c);
 	server__conn_gone(s);
 }

@@ -109,8 +109,9 @@ struct conn {
 	struct buf pending; /* what came behind it */
 
 	/* The answer (http_reply.c, http_stream.c) */
-	struct buf flight[2]; /* being written: head and body, or a piece of stream */
-	struct buf queue;     /* to be written next */
+	struct buf
+	    flight[3];    /* being written: head, body and what is behind; or a piece of stream */
+	struct buf queue; /* to be written next */
 	uv_write_t write;
 	uv_shutdown_t shutdown;
 	bool sending;

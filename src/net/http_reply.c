@@ -73,9 +73,11 @@ reply__head(struct conn *c, struct buf *out, int status, const char *type, const
 		buf_addz(out, extra);
 }
 
-/* Consumes the body. Only reached from HEAD, BODY and CALL, or too late. */
+/* Consumes the body; `around` it, before and behind, is copied. Only reached from HEAD, BODY and
+ * CALL, or too late. */
 static void
-conn_reply(struct conn *c, int status, const char *type, struct buf *body, const char *extra)
+conn_reply_around(struct conn *c, int status, const char *type, struct buf *body,
+		  const struct str around[2], const char *extra)
 {
 	struct buf *head = &c->flight[0];
 	bool bodyless = str_is(c->request.method, "HEAD") || status == 204 || status == 304;
@@ -87,18 +89,32 @@ conn_reply(struct conn *c, int status, const char *type, struct buf *body, const
 	}
 	reply__head(c, head, status, type, extra);
 	if (status != 204)
-		buf_addz(head, "Content-Length: "), buf_add_u64(head, body->len),
+		buf_addz(head, "Content-Length: "),
+		    buf_add_u64(head, around[0].len + body->len + around[1].len),
 		    buf_addz(head, "\r\n");
 	buf_addz(head, "\r\n");
-	if (bodyless)
+	buf_init(&c->flight[2], around[1].len);
+	if (bodyless) {
 		buf_done(body);
+	} else {
+		buf_add(head, around[0]);
+		buf_add(&c->flight[2], around[1]);
+	}
 	c->flight[1] = buf_take(body);
-	if (buf_failed(head)) {
+	if (buf_failed(head) || buf_failed(&c->flight[2])) {
 		conn__close(c);
 		return;
 	}
 	c->state = CONN_REPLY;
 	conn__send(c);
+}
+
+static void
+conn_reply(struct conn *c, int status, const char *type, struct buf *body, const char *extra)
+{
+	static const struct str nothing[2];
+
+	conn_reply_around(c, status, type, body, nothing, extra);
 }
 
 static struct conn *
@@ -115,6 +131,15 @@ http_reply_take(struct http_request *r, int status, const char *type, struct buf
 		const char *extra)
 {
 	conn_reply(answering(r), status, type, body, extra);
+}
+
+void
+http_reply_around(struct http_request *r, int status, const char *type, struct str before,
+		  struct buf *body, struct str behind, const char *extra)
+{
+	const struct str around[2] = {before, behind};
+
+	conn_reply_around(answering(r), status, type, body, around, extra);
 }
 
 void

@@ -2,13 +2,21 @@
 
 #include "net/http_conn.h"
 
+/* Length and first letter tell most names apart. */
+static bool
+is_named(const struct http_header *h, struct str name)
+{
+	return h->name.len == name.len && ((h->name.ptr[0] ^ name.ptr[0]) & ~0x20) == 0 &&
+	       str_eq_nocase(h->name, name);
+}
+
 struct str
 http_header(const struct http_request *r, const char *name)
 {
 	struct str wanted = str_of(name);
 
 	for (size_t i = 0; i < r->header_count; i++)
-		if (str_eq_nocase(r->headers[i].name, wanted))
+		if (is_named(&r->headers[i], wanted))
 			return r->headers[i].value;
 	return (struct str){0};
 }
@@ -20,7 +28,7 @@ http_header_times(const struct http_request *r, const char *name)
 	size_t times = 0;
 
 	for (size_t i = 0; i < r->header_count; i++)
-		times += str_eq_nocase(r->headers[i].name, wanted);
+		times += is_named(&r->headers[i], wanted);
 	return times;
 }
 

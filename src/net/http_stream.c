@@ -34,6 +34,7 @@ conn_launch(struct conn *c, enum conn_state state, enum conn_owner owner)
 	if (c->state == CONN_CLOSED)
 		return; /* the peer is gone already; `closed` is on its way */
 	c->state = state;
+	conn__deadline(c, 0); /* that of the request */
 	c->ending = false;
 	if (buf_failed(&c->queue))
 		conn__close(c);

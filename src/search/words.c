@@ -2,7 +2,9 @@
 
 #include "search/words.h"
 
+#include <dlfcn.h>
 #include <libstemmer.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -18,7 +20,7 @@ struct cached {
 };
 
 struct words {
-	struct sb_stemmer *stemmer;
+	struct sb_stemmer *stemmer; /* NULL: there is none */
 	struct cached cache[CACHE_SLOTS];
 };
 
@@ -54,12 +56,58 @@ is_stop_word(struct str word)
 	return bsearch(&word, stop_words, ARRAY_LEN(stop_words), sizeof(*stop_words), stop_cmp);
 }
 
+/* ---- the stemmer ---- */
+
+/*
+ * Its tables for a dozen languages take more memory than all the rest of an idle gateway's own, so
+ * it is loaded when somebody searches for the first time. Where it is missing, words stand for
+ * themselves: what is found is poorer, and nothing fails.
+ */
+static struct {
+	struct sb_stemmer *(*new)(const char *, const char *);
+	void (*delete)(struct sb_stemmer *);
+	const sb_symbol *(*stem)(struct sb_stemmer *, const sb_symbol *, int);
+	int (*length)(struct sb_stemmer *);
+} snowball;
+
+static const struct {
+	const char *name;
+	void *at;
+} functions[] = {
+    {"sb_stemmer_new", &snowball.new},
+    {"sb_stemmer_delete", &snowball.delete},
+    {"sb_stemmer_stem", &snowball.stem},
+    {"sb_stemmer_length", &snowball.length},
+};
+
+static void
+snowball_load(void)
+{
+	/* Debian's first; the others by their version. */
+	static const char *const names[] = {"libstemmer.so.0d", "libstemmer.so.0",
+					    "libstemmer.so.2", "libstemmer.so"};
+	void *library = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && !library; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	for (size_t i = 0; i < ARRAY_LEN(functions) && library; i++) {
+		void *function = dlsym(library, functions[i].name);
+		if (!function) {
+			snowball.new = NULL;
+			return;
+		}
+		memcpy(functions[i].at, &function, sizeof(function));
+	}
+}
+
 struct words *
 words_new(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct words *w = calloc(1, sizeof(*w));
 
-	if (w && !(w->stemmer = sb_stemmer_new("english", "UTF_8"))) {
+	pthread_once(&once, snowball_load);
+	if (w && snowball.new && !(w->stemmer = snowball.new("english", "UTF_8"))) {
 		free(w);
 		return NULL;
 	}
@@ -69,8 +117,8 @@ words_new(void)
 void
 words_free(struct words *w)
 {
-	if (w)
-		sb_stemmer_delete(w->stemmer);
+	if (w && w->stemmer)
+		snowball.delete(w->stemmer);
 	free(w);
 }
 
@@ -92,8 +140,9 @@ stem_anew(struct words *w, struct str word)
 	if (is_stop_word(word))
 		return S("");
 	const sb_symbol *stem =
-	    sb_stemmer_stem(w->stemmer, (const sb_symbol *)word.ptr, (int)word.len);
-	int len = stem ? sb_stemmer_length(w->stemmer) : 0;
+	    w->stemmer ? snowball.stem(w->stemmer, (const sb_symbol *)word.ptr, (int)word.len)
+		       : NULL;
+	int len = stem ? snowball.length(w->stemmer) : 0;
 	return len > 0 ? (struct str){(const char *)stem, (size_t)len} : word;
 }
 

@@ -17,6 +17,8 @@ turn_state_name(enum turn_state s)
 	return state_names[s];
 }
 
+#define HOLD_SLACK 256 /* not worth another block */
+
 /* Memory */
 
 static void
@@ -30,8 +32,7 @@ turn_free(struct turn *t)
 	list_remove(&t->node);
 	list_remove(&t->ended_node);
 	for (size_t i = 0; i < t->count; i++) {
-		free(t->results[i].tool_use_id);
-		free(t->results[i].tool);
+		free(t->results[i].tool_use_id); /* and with it the name of the tool */
 		buf_done(&t->results[i].content);
 		buf_done(&t->results[i].modified);
 		buf_done(&t->results[i].repairs);
@@ -39,7 +40,6 @@ turn_free(struct turn *t)
 		buf_done(&t->results[i].extra);
 		buf_done(&t->results[i].rpc_data);
 	}
-	free(t->results);
 	free(t);
 }
 
@@ -73,7 +73,8 @@ bare_bytes(const struct turn *t)
 static bool
 turn_hold(struct turn *t, struct buf *b)
 {
-	buf_trim(b);
+	if (b->cap > b->len + HOLD_SLACK || b->len == 0)
+		buf_trim(b);
 	if (t->bytes + b->cap > LIMIT_TURN_BYTES || !has_room(t->session->sessions, b->cap))
 		return false;
 	turn_grow(t, b->cap);
@@ -89,14 +90,10 @@ turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended,
 	if (count > LIMIT_CALLS_PER_TURN)
 		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
 			       LIMIT_CALLS_PER_TURN, count);
-	struct turn *t = calloc(1, sizeof(*t));
+	struct turn *t = calloc(1, sizeof(struct turn) + count * sizeof(struct turn_result));
 	if (!t)
 		return err_plain(e, E_NOMEM);
-	t->results = calloc(count ? count : 1, sizeof(*t->results));
-	if (!t->results) {
-		free(t);
-		return err_plain(e, E_NOMEM);
-	}
+	t->results = (struct turn_result *)(void *)(t + 1); /* one block */
 	t->id = id_new("turn_");
 	t->session = s;
 	t->count = count;
@@ -113,9 +110,14 @@ turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, st
 
 	CHECK(i < t->count && !r->tool);
 	r->call = call;
-	r->tool_use_id = str_dup(tool_use_id);
-	r->tool = str_dup(tool);
-	return r->tool_use_id && r->tool ? 0 : E_NOMEM;
+	char *text = malloc(tool_use_id.len + tool.len + 2);
+	if (!text)
+		return E_NOMEM;
+	r->tool_use_id = text;
+	*(char *)mempcpy(text, tool_use_id.ptr, tool_use_id.len) = '\0';
+	r->tool = text + tool_use_id.len + 1;
+	*(char *)mempcpy(r->tool, tool.ptr, tool.len) = '\0';
+	return 0;
 }
 
 void
@@ -202,11 +204,37 @@ turn_end(struct turn *t)
 	turns_forget(t->session, LIMIT_TURNS_KEPT);
 }
 
+static void
+add_sentence(struct buf *content, const char *text)
+{
+	struct jw w = jw(content);
+
+	jw_object(&w);
+	jw_member_z(&w, "type", "text");
+	jw_member_z(&w, "text", text);
+	jw_end(&w);
+}
+
+struct buf
+turn_take_content(struct turn *t, size_t i)
+{
+	struct turn_result *r = &t->results[i];
+	struct buf content = buf_take(&r->content);
+	char text[80];
+
+	t->bytes -= content.cap;
+	t->session->sessions->turn_bytes -= content.cap;
+	snprintf(text, sizeof(text), "the %zu bytes of this result went to the client",
+		 content.len);
+	add_sentence(&r->content, text);
+	turn_grow(t, r->content.cap);
+	return content;
+}
+
 /* The call is over and cannot be taken back; only what it said is lost. */
 static void
 result_lost(struct turn_result *r, size_t bytes)
 {
-	struct jw w = jw(&r->content);
 	char text[160];
 
 	snprintf(text, sizeof(text),
@@ -217,10 +245,7 @@ result_lost(struct turn_result *r, size_t bytes)
 	buf_done(&r->modified);
 	buf_done(&r->content);
 	buf_done(&r->extra);
-	jw_object(&w);
-	jw_member_z(&w, "type", "text");
-	jw_member_z(&w, "text", text);
-	jw_end(&w);
+	add_sentence(&r->content, text);
 	r->is_error = true;
 	r->code = E_LIMIT;
 	r->error_class = err_class_name(err_row(E_LIMIT)->class);
@@ -236,6 +261,7 @@ turn_settle(struct turn *t, size_t i, struct turn_result *came)
 	r->is_error = came->is_error;
 	r->error_class = came->error_class;
 	r->code = came->code;
+	r->retry_after_ms = came->retry_after_ms;
 	r->rpc_code = came->rpc_code;
 	r->rpc_data = buf_take(&came->rpc_data);
 	r->extra = buf_take(&came->extra);
@@ -313,6 +339,8 @@ call_outcome(struct jw *w, const struct turn_result *r)
 	if (r->settled) {
 		jw_member_bool(w, "is_error", r->is_error);
 		jw_member_z(w, "error_class", r->error_class);
+		if (r->retry_after_ms)
+			jw_member_int(w, "retry_after", (r->retry_after_ms + 999) / 1000);
 		jw_member_int(w, "latency_ms", r->latency_ms);
 		jw_key(w, "files_modified");
 		content_array(w, &r->modified);

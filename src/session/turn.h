@@ -2,9 +2,10 @@
  * turn.h - the calls of one message of the agent, and their results in the order asked.
  *
  * A turn is over when every call has its result. The last LIMIT_TURNS_KEPT ended turns of a
- * session keep their results, so that a client that lost its connection can fetch them; fewer
- * where they pass LIMIT_TURNS_BYTES together, or those of all sessions LIMIT_TURNS_TOTAL. The
- * oldest are forgotten first, and none before its `done` has returned.
+ * session keep their results, so that a client that lost its connection can fetch them (but for
+ * long ones of a client that has no way to: it takes them); fewer where they pass LIMIT_TURNS_BYTES
+ * together, or those of all sessions LIMIT_TURNS_TOTAL. The oldest are forgotten first, and none
+ * before its `done` has returned.
  */
 
 #ifndef SESSION_TURN_H
@@ -23,10 +24,11 @@ struct turn_result {
 	bool settled;
 	struct id call;
 	char *tool_use_id; /* owned */
-	char *tool;        /* owned */
+	char *tool;        /* stands behind it */
 	bool is_error;
 	const char *error_class; /* NULL when none */
 	int code;                /* of tbl/errors.def; 0 when none */
+	unsigned retry_after_ms; /* it is worth another try after this; 0: nothing is known */
 	int64_t rpc_code;        /* a JSON-RPC error of an upstream; 0: none */
 	struct buf rpc_data;     /* JSON, or empty */
 	struct buf extra;        /* JSON members beside content and isError */
@@ -73,6 +75,9 @@ struct turn *turn_find(const struct session *s, struct str id); /* NULL = none *
  * ends the turn. A content that passes LIMIT_TURN_BYTES with those before it, or finds no room at
  * all, becomes an error that says so. */
 void turn_settle(struct turn *t, size_t i, struct turn_result *came);
+
+/* For `done`: the content moves out, and a sentence in its place says so. */
+struct buf turn_take_content(struct turn *t, size_t i);
 
 void turn_write_result(struct jw *w, const struct turn *t, size_t i); /* one, in the turn's shape */
 void turn_write(struct jw *w, const struct turn *t); /* state, and results once it is over */

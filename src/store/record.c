@@ -7,95 +7,65 @@
 #include "json/json.h"
 #include "json/write.h"
 
-#define EACH_BYTE (~(uint64_t)0 / 255)
-
-/* In eight bytes: has one that is not written as it is? A byte below a limit borrows from above. */
-static uint64_t
-odd_in(uint64_t w)
-{
-	uint64_t quote = w ^ EACH_BYTE * '"', backslash = w ^ EACH_BYTE * '\\',
-		 del = w ^ EACH_BYTE * 0x7f;
-
-	return ((w - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE) |
-		(del - EACH_BYTE) | w) &
-	       EACH_BYTE * 0x80;
-}
-
-/* Ids, names and the like: nearly all that comes. */
-static bool
-is_plain(struct str s)
-{
-	uint64_t w = EACH_BYTE * ' ', odd = 0;
-
-	if (s.len < sizeof(w)) {
-		memcpy(&w, s.ptr, s.len);
-		return !odd_in(w);
-	}
-	for (size_t i = 0; i + sizeof(w) <= s.len; i += sizeof(w)) {
-		memcpy(&w, s.ptr + i, sizeof(w));
-		odd |= odd_in(w);
-	}
-	memcpy(&w, s.ptr + s.len - sizeof(w), sizeof(w)); /* some of them once more */
-	return !(odd | odd_in(w));
-}
-
-static void
-text_add_slow(struct buf *b, struct str s)
-{
-	struct jw w = jw(b);
-
-	jw_str(&w, s);
-}
-
-static void
-text_add(struct buf *b, struct str s)
-{
-	char *p = s.ptr && is_plain(s) ? buf_room(b, s.len + 2) : NULL;
-
-	if (!p) {
-		text_add_slow(b, s);
-		return;
-	}
-	p[0] = '"';
-	memcpy(p + 1, s.ptr, s.len);
-	p[s.len + 1] = '"';
-	b->len += s.len + 2;
-}
-
 static void
 time_add(struct buf *b, int64_t wall_us)
 {
 	char text[CLOCK_TEXT];
 
 	clock_text(wall_us, text);
-	text_add(b, (struct str){text, CLOCK_TEXT - 1});
+	json_quote(b, (struct str){text, CLOCK_TEXT - 1});
 }
+
+/* A key and what stands around it, in a field of one size: so its copy is no call. */
+struct key {
+	char text[24];
+	unsigned char len;
+};
+#define KEY(z)                                                                                     \
+	{                                                                                          \
+		z, sizeof(z) - 1                                                                   \
+	}
+
+static void
+key_add(struct buf *b, const struct key *k)
+{
+	if (b->failed || b->cap - b->len <= sizeof(k->text)) {
+		buf_add(b, (struct str){k->text, k->len});
+		return;
+	}
+	memcpy(b->ptr + b->len, k->text, sizeof(k->text));
+	b->len += k->len;
+}
+
+enum event_key { TIMESTAMP, SESSION, TURN, PARENT, TYPE, ACTOR, PAYLOAD, SENSITIVITY };
+static const struct key event_keys[] = {
+    [TIMESTAMP] = KEY(",\"timestamp\":"), [SESSION] = KEY(",\"session_id\":"),
+    [TURN] = KEY(",\"turn_id\":"),        [PARENT] = KEY(",\"parent_event_id\":"),
+    [TYPE] = KEY(",\"type\":"),           [ACTOR] = KEY(",\"actor\":"),
+    [PAYLOAD] = KEY(",\"payload\":"),     [SENSITIVITY] = KEY(",\"sensitivity\":"),
+};
 
 void
 record_event_begin(struct buf *b, const struct store_event *row)
 {
+	const struct key *k = event_keys;
+
 	buf_add(b, S("{\"id\":"));
-	text_add(b, row->id);
-	buf_add(b, S(",\"timestamp\":"));
-	time_add(b, row->wall_us);
-	buf_add(b, S(",\"session_id\":"));
-	text_add(b, row->session);
-	buf_add(b, S(",\"turn_id\":"));
-	text_add(b, row->turn);
-	buf_add(b, S(",\"parent_event_id\":"));
-	text_add(b, row->parent);
-	buf_add(b, S(",\"type\":"));
-	text_add(b, str_of(row->type));
-	buf_add(b, S(",\"actor\":"));
-	text_add(b, str_of(row->actor));
-	buf_add(b, S(",\"payload\":"));
+	json_quote(b, row->id);
+	key_add(b, &k[TIMESTAMP]), time_add(b, row->wall_us);
+	key_add(b, &k[SESSION]), json_quote(b, row->session);
+	key_add(b, &k[TURN]), json_quote(b, row->turn);
+	key_add(b, &k[PARENT]), json_quote(b, row->parent);
+	key_add(b, &k[TYPE]), json_quote(b, str_of(row->type));
+	key_add(b, &k[ACTOR]), json_quote(b, str_of(row->actor));
+	key_add(b, &k[PAYLOAD]);
 }
 
 void
 record_event_end(struct buf *b, const struct store_event *row)
 {
-	buf_add(b, S(",\"sensitivity\":"));
-	text_add(b, str_of(row->sensitivity));
+	key_add(b, &event_keys[SENSITIVITY]);
+	json_quote(b, str_of(row->sensitivity));
 	buf_addc(b, '}');
 }
 
@@ -117,14 +87,10 @@ enum as {
 	AS_INPUT, /* JSON, unless it is none or too long */
 };
 
-#define KEY(z)                                                                                     \
-	{                                                                                          \
-		"" z, sizeof(z) - 1                                                                \
-	}
 #define AT(member) offsetof(struct store_call, member)
 
 static const struct column {
-	struct str key;
+	struct key key;
 	enum as as;
 	size_t at;
 } call_columns[] = {
@@ -152,11 +118,15 @@ static const struct column {
     {KEY(",\"waited_ms\":"), AS_INT, AT(waited_ms)},
     {KEY(",\"ran_ms\":"), AS_INT, AT(ran_ms)},
     {KEY(",\"attempts\":"), AS_INT, AT(attempts)},
+    {KEY(",\"reviewed_by\":"), AS_STR, AT(reviewed_by)},
+    {KEY(",\"reviewed_at\":"), AS_TIME, AT(reviewed_us)},
+    {KEY(",\"shown_hash\":"), AS_STR, AT(shown_hash)},
+    {KEY(",\"confinement\":"), AS_STR, AT(confinement)},
 };
 
 /* What is no JSON is shown as the text it is, and could otherwise pass for members of its own. */
 static void
-input_add(struct buf *b, struct str input)
+input_add(struct buf *b, struct str input, bool is_json)
 {
 	struct buf cut = BUF_INIT(LIMIT_JOURNAL_INPUT_BYTES + 64);
 	struct json_doc *doc = NULL;
@@ -165,31 +135,33 @@ input_add(struct buf *b, struct str input)
 		buf_add(&cut, str_utf8_upto(input, LIMIT_JOURNAL_INPUT_BYTES));
 		buf_addf(&cut, "... [cut, %zu bytes in all]", input.len);
 		b->failed |= buf_failed(&cut);
-		text_add(b, buf_str(&cut));
+		json_quote(b, buf_str(&cut));
 		buf_done(&cut);
-	} else if (input.ptr && json_parse(input, &json_door, &doc, NULL) == 0) {
+	} else if (input.ptr && (is_json || json_parse(input, &json_door, &doc, NULL) == 0)) {
 		buf_add(b, input);
 		json_doc_unref(doc);
 	} else {
-		text_add(b, input);
+		json_quote(b, input);
 	}
 }
 
 static void
-column_add(struct buf *b, enum as as, const void *at, bool open)
+column_add(struct buf *b, enum as as, const void *at, const struct store_call *row)
 {
 	const struct str *text = at;
 	const int64_t *number = at;
 
 	switch (as) {
-	case AS_STR: text_add(b, *text); return;
-	case AS_Z: text_add(b, str_of(*(const char *const *)at)); return;
+	case AS_STR: json_quote(b, *text); return;
+	case AS_Z: json_quote(b, str_of(*(const char *const *)at)); return;
 	case AS_INT: buf_add_i64(b, *number); return;
 	case AS_SUCCESS:
-		buf_add(b, open ? S("null") : *(const bool *)at ? S("true") : S("false"));
+		buf_add(b, row->closed_us == 0 ? S("null")
+			   : *(const bool *)at ? S("true")
+					       : S("false"));
 		return;
 	case AS_JSON: buf_add(b, text->ptr ? *text : S("null")); return;
-	case AS_INPUT: input_add(b, *text); return;
+	case AS_INPUT: input_add(b, *text, row->input_is_json); return;
 	case AS_TIME:
 		if (*number)
 			time_add(b, *number);
@@ -205,8 +177,8 @@ record_call(struct buf *b, const struct store_call *row)
 {
 	for (size_t i = 0; i < ARRAY_LEN(call_columns); i++) {
 		const struct column *c = &call_columns[i];
-		buf_add(b, c->key);
-		column_add(b, c->as, (const char *)row + c->at, row->closed_us == 0);
+		key_add(b, &c->key);
+		column_add(b, c->as, (const char *)row + c->at, row);
 	}
 	buf_addc(b, '}');
 }

@@ -71,9 +71,20 @@ segment__takes(const struct segment *s, struct str id)
 {
 	enum log log = segment__lanes[s->lane].log;
 
-	return s->lines.len == 0 ||
-	       (s->lines.len < LIMIT_STORE_SEGMENT &&
-		str_eq(segment__prefix(log, str_of(s->first)), segment__prefix(log, id)));
+	if (s->lines.len == 0)
+		return true;
+	if (s->lines.len >= LIMIT_STORE_SEGMENT)
+		return false;
+	if (id.len >= prefix_len[log]) /* and no NUL is in it */
+		return memcmp(s->first, id.ptr, prefix_len[log]) == 0;
+	return str_is(id, s->first);
+}
+
+static uint64_t
+key_mix(uint64_t h, uint64_t part)
+{
+	h = (h ^ le64toh(part)) * 0x9e3779b97f4a7c15u;
+	return h ^ h >> 32;
 }
 
 /* Kept in the file: it must be the same everywhere and for ever. */
@@ -82,11 +93,14 @@ segment__key(struct str text)
 {
 	uint64_t h = text.len, part;
 
-	for (; text.len > 0; text = str_from(text, sizeof(part))) {
+	for (; text.len >= sizeof(part); text.ptr += sizeof(part), text.len -= sizeof(part)) {
+		memcpy(&part, text.ptr, sizeof(part));
+		h = key_mix(h, part);
+	}
+	if (text.len > 0) {
 		part = 0;
-		memcpy(&part, text.ptr, text.len < sizeof(part) ? text.len : sizeof(part));
-		h = (h ^ le64toh(part)) * 0x9e3779b97f4a7c15u;
-		h ^= h >> 32;
+		memcpy(&part, text.ptr, text.len);
+		h = key_mix(h, part);
 	}
 	h *= 0xbf58476d1ce4e5b9u; /* ids differ in their last letters only: once more for these */
 	return (uint32_t)(h >> 32);
@@ -130,13 +144,22 @@ session_note(struct segment *s, struct str session)
 	return key_add(&s->sessions, key);
 }
 
+/* By bytes; a NUL is less than any that an id has. */
+static int
+id_cmp(struct str id, const char with[static SEGMENT_ID])
+{
+	int d = id.len ? memcmp(id.ptr, with, id.len) : 0;
+
+	return d ? d : -(with[id.len] != '\0');
+}
+
 static void
 range_widen(struct segment *s, struct str first, struct str last)
 {
 	CHECK(first.len < SEGMENT_ID && last.len < SEGMENT_ID);
-	if (s->lines.len == 0 || str_cmp(first, str_of(s->first)) < 0)
+	if (s->lines.len == 0 || id_cmp(first, s->first) < 0)
 		*(char *)mempcpy(s->first, first.ptr ? first.ptr : "", first.len) = '\0';
-	if (s->lines.len == 0 || str_cmp(last, str_of(s->last)) > 0)
+	if (s->lines.len == 0 || id_cmp(last, s->last) > 0)
 		*(char *)mempcpy(s->last, last.ptr ? last.ptr : "", last.len) = '\0';
 }
 

@@ -3,7 +3,7 @@
  *
  * Records of events and calls are put side by side into segments while they wait; all else is a
  * row of its own. The writer takes everything that is queued and commits it as one transaction;
- * what is put meanwhile waits for the next. It begins two milliseconds after the first row came,
+ * what is put meanwhile waits for the next. It begins ten milliseconds after the first row came,
  * at once when somebody waits. What it took stays its own until it is committed, so a failure
  * needs nothing undone: the same is tried again after a while.
  */
@@ -24,8 +24,8 @@
 #define LINGER_US 10000
 #define LINGER_BYTES (512 * KIB) /* more are not waited for */
 #define SMALL_BYTES (12 * KIB)   /* a segment that the next ones are joined to */
-#define SPARES 8
-#define ROW_BYTES 64 /* what a record costs besides its text */
+#define SPARES 16                /* those of a full group, and of the one being written */
+#define ROW_BYTES 64             /* what a record costs besides its text */
 
 static const char *const op_sql[OP__COUNT] = {
     [OP_SESSION] = "INSERT OR REPLACE INTO sessions (id, workspace, kind, client, created_us,"

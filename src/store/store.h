@@ -51,10 +51,15 @@ struct store_call {
 	struct str message;                     /* what the agent was told, short */
 	struct str inside;                      /* what it was not told */
 	struct str rule;                        /* which rule let it through or stopped it */
-	struct str input; /* JSON; kept up to LIMIT_JOURNAL_INPUT_BYTES, cut with a mark */
+	struct str input;   /* JSON; kept up to LIMIT_JOURNAL_INPUT_BYTES, cut with a mark */
+	bool input_is_json; /* known to be; else it is looked at */
 	struct str input_hash;
 	struct str files_modified;    /* JSON array or {NULL,0} */
 	struct str command;           /* or {NULL,0} */
+	struct str reviewed_by;       /* who allowed it, or {NULL,0} */
+	int64_t reviewed_us;          /* wall; 0: nobody was asked */
+	struct str shown_hash;        /* of what they were shown, or {NULL,0} */
+	struct str confinement;       /* of what it started: "standard: group,death"; or {NULL,0} */
 	int64_t opened_us, closed_us; /* wall; closed 0 while running */
 	int64_t waited_ms;            /* for people and slots */
 	int64_t ran_ms;

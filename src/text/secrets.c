@@ -8,6 +8,10 @@
 
 #include "text/secrets.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define LOOK_BACK 96    /* bytes before a place that scanners may see */
 #define NAME_MAX 64     /* of them, a name that a value is given to */
 #define FIRST_PART 1024 /* of a token in parts */
@@ -244,7 +248,7 @@ blanks(const struct place *p, size_t *at)
 #define KEY64 ALNUM | BASE64, KEY_LINE, {NULL, 0}, 0, 0, 3 /* line by line, if it is in lines */
 
 static const struct token {
-	char prefix[28];
+	struct str prefix;
 	enum secret_kind kind;
 	unsigned class;
 	size_t least;
@@ -253,57 +257,58 @@ static const struct token {
 	unsigned class_behind;
 	size_t near; /* as in struct finding */
 } tokens[] = {
-    {"AKIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
-    {"ASIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
-    {"ABIA", SECRET_AWS_KEY, UPPER | DIGIT, 16},
-    {"AIza", SECRET_GOOGLE, SLUG, 35},
-    {"AGE-SECRET-KEY-1", SECRET_SERVICE, UPPER | DIGIT, 50},
-    {"GOCSPX-", SECRET_GOOGLE, SLUG, 20},
+    /* by the first letter */
+    {S("AKIA"), SECRET_AWS_KEY, UPPER | DIGIT, 16},
+    {S("ASIA"), SECRET_AWS_KEY, UPPER | DIGIT, 16},
+    {S("ABIA"), SECRET_AWS_KEY, UPPER | DIGIT, 16},
+    {S("AIza"), SECRET_GOOGLE, SLUG, 35},
+    {S("AGE-SECRET-KEY-1"), SECRET_SERVICE, UPPER | DIGIT, 50},
+    {S("GOCSPX-"), SECRET_GOOGLE, SLUG, 20},
     /* "-----BEGIN PRIVATE" and so on, in base64; clusters keep keys so. */
-    {"LS0tLS1CRUdJTiBQUklWQVRF", SECRET_PRIVATE_KEY, KEY64},
-    {"LS0tLS1CRUdJTiBSU0EgUFJJ", SECRET_PRIVATE_KEY, KEY64},
-    {"LS0tLS1CRUdJTiBFQyBQUklW", SECRET_PRIVATE_KEY, KEY64},
-    {"LS0tLS1CRUdJTiBPUEVOU1NI", SECRET_PRIVATE_KEY, KEY64},
-    {"LS0tLS1CRUdJTiBFTkNSWVBU", SECRET_PRIVATE_KEY, KEY64},
-    {"SG.", SECRET_SERVICE, SLUG, 16, S("."), 16, SLUG},
-    {"dapi", SECRET_SERVICE, ALNUM, 32},
-    {"dop_v1_", SECRET_SERVICE, ALNUM, 40},
-    {"eyJ", SECRET_JWT, SLUG, 4, S(".eyJ"), 4, SLUG | DOT},
-    {"ghp_", SECRET_GITHUB, ALNUM, 36},
-    {"gho_", SECRET_GITHUB, ALNUM, 36},
-    {"ghu_", SECRET_GITHUB, ALNUM, 36},
-    {"ghs_", SECRET_GITHUB, ALNUM, 36},
-    {"ghr_", SECRET_GITHUB, ALNUM, 36},
-    {"github_pat_", SECRET_GITHUB, WORD, 22},
-    {"glpat-", SECRET_GITLAB, SLUG, 20},
-    {"hf_", SECRET_MODEL_KEY, ALNUM, 30},
-    {"hvs.", SECRET_SERVICE, SLUG, 24},
-    {"npm_", SECRET_PACKAGES, ALNUM, 36},
-    {"pypi-AgE", SECRET_PACKAGES, SLUG, 40},
-    {"rk_live_", SECRET_STRIPE, ALNUM, 16},
-    {"shpat_", SECRET_SERVICE, ALNUM, 32},
-    {"sk-ant-", SECRET_MODEL_KEY, SLUG, 20},
-    {"sk-proj-", SECRET_MODEL_KEY, SLUG, 20},
-    {"sk-svcacct-", SECRET_MODEL_KEY, SLUG, 20},
-    {"sk-", SECRET_MODEL_KEY, ALNUM, 32},
-    {"sk_live_", SECRET_STRIPE, ALNUM, 16},
-    {"sk_test_", SECRET_STRIPE, ALNUM, 16},
-    {"whsec_", SECRET_STRIPE, ALNUM, 24},
-    {"xapp-", SECRET_SLACK, ALNUM | DASH, 10},
-    {"xoxa-", SECRET_SLACK, ALNUM | DASH, 10},
-    {"xoxb-", SECRET_SLACK, ALNUM | DASH, 10},
-    {"xoxp-", SECRET_SLACK, ALNUM | DASH, 10},
-    {"xoxr-", SECRET_SLACK, ALNUM | DASH, 10},
-    {"xoxs-", SECRET_SLACK, ALNUM | DASH, 10},
-    {"ya29.", SECRET_GOOGLE, SLUG, 20},
+    {S("LS0tLS1CRUdJTiBQUklWQVRF"), SECRET_PRIVATE_KEY, KEY64},
+    {S("LS0tLS1CRUdJTiBSU0EgUFJJ"), SECRET_PRIVATE_KEY, KEY64},
+    {S("LS0tLS1CRUdJTiBFQyBQUklW"), SECRET_PRIVATE_KEY, KEY64},
+    {S("LS0tLS1CRUdJTiBPUEVOU1NI"), SECRET_PRIVATE_KEY, KEY64},
+    {S("LS0tLS1CRUdJTiBFTkNSWVBU"), SECRET_PRIVATE_KEY, KEY64},
+    {S("SG."), SECRET_SERVICE, SLUG, 16, S("."), 16, SLUG},
+    {S("dapi"), SECRET_SERVICE, ALNUM, 32},
+    {S("dop_v1_"), SECRET_SERVICE, ALNUM, 40},
+    {S("eyJ"), SECRET_JWT, SLUG, 4, S(".eyJ"), 4, SLUG | DOT},
+    {S("ghp_"), SECRET_GITHUB, ALNUM, 36},
+    {S("gho_"), SECRET_GITHUB, ALNUM, 36},
+    {S("ghu_"), SECRET_GITHUB, ALNUM, 36},
+    {S("ghs_"), SECRET_GITHUB, ALNUM, 36},
+    {S("ghr_"), SECRET_GITHUB, ALNUM, 36},
+    {S("github_pat_"), SECRET_GITHUB, WORD, 22},
+    {S("glpat-"), SECRET_GITLAB, SLUG, 20},
+    {S("hf_"), SECRET_MODEL_KEY, ALNUM, 30},
+    {S("hvs."), SECRET_SERVICE, SLUG, 24},
+    {S("npm_"), SECRET_PACKAGES, ALNUM, 36},
+    {S("pypi-AgE"), SECRET_PACKAGES, SLUG, 40},
+    {S("rk_live_"), SECRET_STRIPE, ALNUM, 16},
+    {S("shpat_"), SECRET_SERVICE, ALNUM, 32},
+    {S("sk-ant-"), SECRET_MODEL_KEY, SLUG, 20},
+    {S("sk-proj-"), SECRET_MODEL_KEY, SLUG, 20},
+    {S("sk-svcacct-"), SECRET_MODEL_KEY, SLUG, 20},
+    {S("sk-"), SECRET_MODEL_KEY, ALNUM, 32},
+    {S("sk_live_"), SECRET_STRIPE, ALNUM, 16},
+    {S("sk_test_"), SECRET_STRIPE, ALNUM, 16},
+    {S("whsec_"), SECRET_STRIPE, ALNUM, 24},
+    {S("xapp-"), SECRET_SLACK, ALNUM | DASH, 10},
+    {S("xoxa-"), SECRET_SLACK, ALNUM | DASH, 10},
+    {S("xoxb-"), SECRET_SLACK, ALNUM | DASH, 10},
+    {S("xoxp-"), SECRET_SLACK, ALNUM | DASH, 10},
+    {S("xoxr-"), SECRET_SLACK, ALNUM | DASH, 10},
+    {S("xoxs-"), SECRET_SLACK, ALNUM | DASH, 10},
+    {S("ya29."), SECRET_GOOGLE, SLUG, 20},
 };
 
 static enum answer
 one_token(const struct place *p, const struct token *t, struct finding *f)
 {
-	size_t at = strlen(t->prefix), n;
+	size_t at = t->prefix.len, n;
 
-	NEED(stands(p, 0, str_of(t->prefix), false));
+	NEED(stands(p, 0, t->prefix, false));
 	NEED(count(p, at, t->class, t->joint.ptr ? FIRST_PART : t->least, &n));
 	if (n < t->least)
 		return NO;
@@ -326,8 +331,8 @@ one_token(const struct place *p, const struct token *t, struct finding *f)
 static enum answer
 token(const struct place *p, struct finding *f)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tokens); i++) {
-		if (tokens[i].prefix[0] != *p->at)
+	for (size_t i = 0; i < ARRAY_LEN(tokens) && tokens[i].prefix.ptr[0] <= *p->at; i++) {
+		if (tokens[i].prefix.ptr[0] != *p->at)
 			continue;
 		enum answer a = one_token(p, &tokens[i], f);
 		if (a != NO)
@@ -674,12 +679,122 @@ swallow(struct secrets *s, bool last)
 	return s->at < s->len;
 }
 
-static const char *
-word_end(const char *at, const char *end)
+/*
+ * What can stand second where somebody looks, by the first: most words are passed over here. As
+ * many bits as there are letters of one case; the test holds it against the table of tokens.
+ */
+#define AT(c) (UINT64_C(1) << ((c)&63))
+static const uint64_t seconds[256] = {
+    ['A'] = AT('K') | AT('S') | AT('B') | AT('I') | AT('G'),
+    ['B'] = AT('e') | AT('E') | AT('a') | AT('A'),
+    ['G'] = AT('O'),
+    ['L'] = AT('S'),
+    ['S'] = AT('G'),
+    ['b'] = AT('e') | AT('E') | AT('a') | AT('A'),
+    ['d'] = AT('a') | AT('o'),
+    ['e'] = AT('y'),
+    ['g'] = AT('h') | AT('i') | AT('l'),
+    ['h'] = AT('f') | AT('v'),
+    ['n'] = AT('p'),
+    ['p'] = AT('y'),
+    ['r'] = AT('k'),
+    ['s'] = AT('h') | AT('k'),
+    ['w'] = AT('h'),
+    ['x'] = AT('a') | AT('o'),
+    ['y'] = AT('a'),
+    [':'] = ~UINT64_C(0),
+    ['='] = ~UINT64_C(0),
+    ['-'] = AT('-'),
+    ['%'] = ~UINT64_C(0),
+    ['['] = ~UINT64_C(0),
+    ['\\'] = ~UINT64_C(0),
+};
+
+/* Does anybody look at this place, or is it an escape? What is not there yet may be anything. */
+static bool
+is_place(const char *at, const char *end)
 {
-	while (at < end && is(*at, WORD))
-		at++;
+	uint64_t wanted = seconds[(unsigned char)*at];
+
+	return wanted && (at + 1 == end || (wanted & AT(at[1])));
+}
+
+#ifdef __x86_64__
+#define WIDE __attribute__((target("avx2"))) static
+
+WIDE __m256i
+bytes_are(__m256i v, char c)
+{
+	return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
+}
+
+/* Unsigned: the smaller of the two is the byte itself. */
+WIDE __m256i
+bytes_within(__m256i v, char first, char most)
+{
+	__m256i beyond = _mm256_sub_epi8(v, _mm256_set1_epi8(first));
+
+	return _mm256_cmpeq_epi8(_mm256_min_epu8(beyond, _mm256_set1_epi8(most)), beyond);
+}
+
+/* A bit for each byte that belongs to a word. */
+WIDE uint32_t
+words_of(__m256i v)
+{
+	__m256i letter = bytes_within(_mm256_or_si256(v, _mm256_set1_epi8(0x20)), 'a', 25);
+	__m256i digit = bytes_within(v, '0', 9);
+
+	return (uint32_t)_mm256_movemask_epi8(
+	    _mm256_or_si256(_mm256_or_si256(letter, digit), bytes_are(v, '_')));
+}
+
+/* A bit for each byte that is looked at and no word. */
+WIDE uint32_t
+signs_of(__m256i v)
+{
+	__m256i sign = _mm256_or_si256(bytes_are(v, ':'), bytes_are(v, '='));
+	__m256i dash = _mm256_or_si256(bytes_are(v, '-'), bytes_are(v, '%'));
+	__m256i slash = bytes_within(v, '[', 1); /* and the backslash */
+
+	return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(sign, dash), slash));
+}
+
+/* As next_place, but stops where fewer than 32 bytes are left. */
+WIDE const char *
+next_place_wide(const char *at, const char *end, bool *in_word)
+{
+	for (; end - at >= 32; at += 32) {
+		__m256i v = _mm256_loadu_si256((const __m256i *)at);
+		uint32_t words = words_of(v);
+		if (*in_word && words == UINT32_MAX)
+			continue;
+		uint32_t places = (words & ~(words << 1 | *in_word)) | signs_of(v);
+		for (; places; places &= places - 1)
+			if (is_place(at + __builtin_ctz(places), end)) {
+				*in_word = false;
+				return at + __builtin_ctz(places);
+			}
+		*in_word = words >> 31;
+	}
 	return at;
+}
+#endif
+
+/* The next place to be looked at, or the end. No token begins inside a word; in_word: `at` is. */
+static const char *
+next_place(const char *at, const char *end, bool in_word)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		at = next_place_wide(at, end, &in_word);
+#endif
+	for (; at < end; at++) {
+		bool word = is(*at, WORD);
+		if (!(word && in_word) && is_place(at, end))
+			return at;
+		in_word = word;
+	}
+	return end;
 }
 
 static enum answer
@@ -690,37 +805,50 @@ look(const struct place *p, bool near_key, struct finding *f)
 	return a == NO && lookers[(unsigned char)*p->at] ? lookers[(unsigned char)*p->at](p, f) : a;
 }
 
-/*
- * The next secret from s->at on: YES; NO when the window has none; MORE where one may begin. No
- * token begins inside a word, so words are passed over whole.
- */
-static enum answer
-search(struct secrets *s, bool last, struct finding *f)
-{
-	const char *at = s->window + s->at, *end = s->window + s->len;
-	size_t near = s->at + s->near, n;
-	enum answer a = NO;
+/* What is looked through: from `at` on; bytes before it are only looked back at. */
+struct stretch {
+	const char *first, *at, *end;
+	const char *near; /* up to there another line of a private key may begin */
+	bool escaped;     /* as in struct secrets */
+	bool last;
+	size_t looks; /* that may still be taken */
+};
 
-	if (s->at > 0 && !s->escaped && is(at[-1], WORD))
-		at = word_end(at, end);
-	while (at < end) {
-		bool near_key = (size_t)(at - s->window) < near;
-		bool escapes = is(*at, ESCAPE);
-		if (near_key || escapes || lookers[(unsigned char)*at]) {
-			struct place p = {at - s->window > LOOK_BACK ? at - LOOK_BACK : s->window,
-					  at, end, last};
-			if ((a = look(&p, near_key, f)) != NO)
-				break;
-			if (escapes && (a = escape(&p, 0, &n)) == MORE)
-				break;
+/* The next secret, and t->at stands at it: YES; NO when there is none; MORE where one may begin. */
+static enum answer
+search(struct stretch *t, struct finding *f)
+{
+	bool in_word = t->at > t->first && !t->escaped && is(t->at[-1], WORD);
+	enum answer a;
+	size_t n = 0;
+
+	for (;; t->at++) {
+		const char *from = t->at;
+		/* Near a key every word may be a line of it. */
+		if (t->at >= t->near)
+			t->at = next_place(t->at, t->end, in_word);
+		else
+			while (in_word && t->at < t->end && is(*t->at, WORD))
+				t->at++;
+		t->escaped = t->escaped && t->at == from;
+		if (t->at == t->end)
+			return NO;
+		if (t->looks-- == 0)
+			return MORE;
+		bool escapes = is(*t->at, ESCAPE);
+		struct place p = {t->at - t->first > LOOK_BACK ? t->at - LOOK_BACK : t->first,
+				  t->at, t->end, t->last};
+		if ((a = look(&p, t->at < t->near, f)) != NO)
+			return a;
+		if (escapes && (a = escape(&p, 0, &n)) == MORE)
+			return a;
+		t->escaped = escapes && n > 0;
+		in_word = is(*t->at, WORD);
+		if (t->escaped) {
+			t->at += n - 1;
+			in_word = false;
 		}
-		s->escaped = escapes && n > 0;
-		at = s->escaped ? at + n : is(*at, WORD) ? word_end(at, end) : at + 1;
-		a = NO;
 	}
-	s->at = (size_t)(at - s->window);
-	s->near = s->at < near ? near - s->at : 0;
-	return a;
 }
 
 /* Everything of the window that can be decided. */
@@ -730,8 +858,18 @@ scan(struct secrets *s, bool last, struct buf *out)
 	struct finding f = {0};
 
 	while (swallow(s, last)) {
-		size_t from = s->at;
-		bool found = search(s, last, &f) == YES;
+		size_t from = s->at, near = s->at + s->near;
+		struct stretch t = {.first = s->window,
+				    .at = s->window + s->at,
+				    .end = s->window + s->len,
+				    .near = s->window + (near < s->len ? near : s->len),
+				    .escaped = s->escaped,
+				    .last = last,
+				    .looks = SIZE_MAX};
+		bool found = search(&t, &f) == YES;
+		s->at = (size_t)(t.at - s->window);
+		s->near = s->at < near ? near - s->at : 0;
+		s->escaped = t.escaped;
 		s->at += found ? f.keep : 0;
 		buf_add(out, (struct str){s->window + from, s->at - from});
 		if (!found)
@@ -803,4 +941,29 @@ secrets_redact(struct str text, struct buf *out)
 	secrets_feed(&s, text, out);
 	secrets_end(&s, out);
 	return secrets_total(&s);
+}
+
+enum secrets_seen
+secrets_glance(struct str text, size_t looks)
+{
+	struct stretch t = {.first = text.ptr,
+			    .at = text.ptr,
+			    .end = text.ptr + text.len,
+			    .near = text.ptr,
+			    .last = true,
+			    .looks = looks};
+	struct finding f;
+
+	switch (text.len ? search(&t, &f) : NO) {
+	case NO: return SECRETS_NONE;
+	case YES: return SECRETS_SOME;
+	case MORE: return SECRETS_UNSURE; /* by looks alone: nothing comes behind the text */
+	}
+	BUG("an answer of no kind");
+}
+
+bool
+secrets_in(struct str text)
+{
+	return secrets_glance(text, SIZE_MAX) == SECRETS_SOME;
 }

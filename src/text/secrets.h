@@ -64,4 +64,12 @@ size_t secrets_total(const struct secrets *s);
 /* A whole text. How many there were; out fails by its maximum alone. */
 size_t secrets_redact(struct str text, struct buf *out);
 
+/* Would there be any? Reads the text once and writes nothing. */
+bool secrets_in(struct str text);
+
+/* The same for who has little time: unsure after so many looks at places where one might be. What
+ * is no such place is passed over quickly. */
+enum secrets_seen { SECRETS_NONE, SECRETS_SOME, SECRETS_UNSURE };
+enum secrets_seen secrets_glance(struct str text, size_t looks);
+
 #endif

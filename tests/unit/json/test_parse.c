@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "json/json.h"
+#include "json/write.h"
 #include "testdata.h"
 
 static int
@@ -304,6 +305,85 @@ keeps_the_json_test_suite(void **state)
 	assert_true(count >= 318);
 }
 
+/* {"id":7,"a":LONG,"n":[1.5,LONG],"b":"x"}, in a buffer; tail: instead of the last brace. */
+static struct buf
+long_text(char odd, const char *tail)
+{
+	struct buf b = BUF_INIT(MIB);
+
+	buf_addz(&b, "{\"id\":7,\"a\":\"");
+	for (size_t i = 0; i < 100 * KIB; i++)
+		buf_addc(&b, (char)('a' + i % 26));
+	if (odd)
+		buf_addc(&b, odd);
+	buf_addz(&b, "\",\"n\":[1.5,\"");
+	for (size_t i = 0; i < 10 * KIB; i++)
+		buf_addc(&b, (char)('A' + i % 26));
+	buf_addz(&b, "\"],\"b\":\"x\\ny\"");
+	buf_addz(&b, tail);
+	return b;
+}
+
+static void
+long_strings_are_as_they_were(void **state)
+{
+	/* Nothing odd; beyond ASCII alone, a control, and not closed: these are no JSON. */
+	static const struct {
+		char odd;
+		const char *tail;
+		int rc;
+	} rows[] = {{0, "}", 0},
+		    {0x7f, "}", 0},
+		    {(char)0xff, "}", E_BAD_JSON},
+		    {1, "}", E_BAD_JSON},
+		    {0, "", E_BAD_JSON},
+		    {0, ",\"c", E_BAD_JSON},
+		    {0, ",\"a\":1}", E_BAD_JSON}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf text = long_text(rows[i].odd, rows[i].tail), again = BUF_INIT(MIB);
+		struct buf copy = BUF_INIT(MIB);
+		struct json_doc *doc = NULL;
+		struct err e = ERR_NONE, plain = ERR_NONE;
+		struct jw w = jw(&again);
+
+		buf_add(&copy, buf_str(&text));
+		assert_int_equal(json_parse_buf(&text, &json_door, &doc, &e), rows[i].rc);
+		if (rows[i].rc == 0) {
+			jw_value(&w, json_root(doc));
+			assert_true(str_eq(buf_str(&again), buf_str(&copy)));
+			/* Plain ones went with the buffer. */
+			assert_int_equal(text.len == 0, rows[i].odd == 0);
+			assert_int_equal(json_len(json_root(doc)), 4);
+		} else {
+			assert_true(str_eq(buf_str(&text), buf_str(&copy)));
+			assert_int_equal(json_parse(buf_str(&copy), &json_door, &doc, &plain),
+					 rows[i].rc);
+			assert_string_equal(e.text, plain.text);
+		}
+		if (rows[i].rc == 0)
+			json_doc_unref(doc);
+		buf_done(&text);
+		buf_done(&copy);
+		buf_done(&again);
+	}
+}
+
+static void
+a_short_text_stays_where_it_is(void **state)
+{
+	struct buf text = BUF_INIT(64);
+	struct json_doc *doc;
+
+	(void)state;
+	buf_addz(&text, "[1]");
+	assert_int_equal(json_parse_buf(&text, &json_door, &doc, NULL), 0);
+	assert_int_equal(text.len, 3);
+	json_doc_unref(doc);
+	buf_done(&text);
+}
+
 /* Of y_ files only the names. */
 static void
 the_guide_has_the_same_choices(void **state)
@@ -339,6 +419,8 @@ main(void)
 	    cmocka_unit_test(finds_the_duplicate_among_a_hundred_thousand_keys),
 	    cmocka_unit_test(refuses_what_is_too_deep_or_too_large),
 	    cmocka_unit_test(a_document_lives_until_its_last_holder_lets_go),
+	    cmocka_unit_test(long_strings_are_as_they_were),
+	    cmocka_unit_test(a_short_text_stays_where_it_is),
 	    cmocka_unit_test(keeps_the_json_test_suite),
 	    cmocka_unit_test(the_guide_has_the_same_choices),
 	};

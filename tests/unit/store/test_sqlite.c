@@ -115,7 +115,8 @@ a_call_put_again_replaces_its_row(void **state)
 	    "\"message\":null,\"inside\":null,\"rule\":null,\"input\":{\"path\":\"a\"},"
 	    "\"input_hash\":\"ff\",\"input_bytes\":12,\"output_bytes\":0,\"files_modified\":null,"
 	    "\"command\":null,\"opened_at\":\"1970-01-01T00:00:01.000000Z\",\"closed_at\":null,"
-	    "\"waited_ms\":0,\"ran_ms\":0,\"attempts\":0}");
+	    "\"waited_ms\":0,\"ran_ms\":0,\"attempts\":0,\"reviewed_by\":null,"
+	    "\"reviewed_at\":null,\"shown_hash\":null,\"confinement\":null}");
 
 	c.capability = "write";
 	c.reversibility = "compensatable";
@@ -128,6 +129,10 @@ a_call_put_again_replaces_its_row(void **state)
 	c.command = S("x");
 	c.closed_us = 2000000;
 	c.waited_ms = 3, c.ran_ms = 4, c.output_bytes = 5, c.attempts = 6;
+	c.reviewed_by = S("rest");
+	c.reviewed_us = INT64_C(1700000000000000);
+	c.shown_hash = S("ee");
+	c.confinement = S("open: group");
 	store_put_call(s, &c);
 	find_calls(s, (struct store_query){.limit = 5, .id = S("call_1")});
 	assert_int_equal(page.count, 1);
@@ -141,7 +146,9 @@ a_call_put_again_replaces_its_row(void **state)
 	    "\"input_bytes\":12,\"output_bytes\":5,\"files_modified\":[\"a\"],\"command\":\"x\","
 	    "\"opened_at\":\"1970-01-01T00:00:01.000000Z\","
 	    "\"closed_at\":\"1970-01-01T00:00:02.000000Z\","
-	    "\"waited_ms\":3,\"ran_ms\":4,\"attempts\":6}");
+	    "\"waited_ms\":3,\"ran_ms\":4,\"attempts\":6,\"reviewed_by\":\"rest\","
+	    "\"reviewed_at\":\"2023-11-14T22:13:20.000000Z\",\"shown_hash\":\"ee\","
+	    "\"confinement\":\"open: group\"}");
 	store_free(s);
 }
 

@@ -24,6 +24,27 @@ redact_in_pieces(struct str text, size_t piece, struct buf *out)
 	secrets_end(&s, out);
 }
 
+/* Seen at a glance too, wherever in a stretch of bytes it stands. */
+static void
+expect_seen(struct str text)
+{
+	struct buf moved = BUF_INIT(MIB), out = BUF_INIT(MIB);
+
+	for (size_t pad = 0; pad < 70; pad++) {
+		assert_int_equal(secrets_in(buf_str(&moved)), false);
+		buf_add(&moved, text);
+		buf_addz(&moved, " and some more words, so that there is something behind it");
+		bool any = secrets_redact(buf_str(&moved), &out) > 0;
+		assert_int_equal(secrets_in(buf_str(&moved)), any);
+		buf_reset(&moved);
+		buf_reset(&out);
+		for (size_t i = 0; i <= pad; i++)
+			buf_addc(&moved, ' ');
+	}
+	buf_done(&moved);
+	buf_done(&out);
+}
+
 /* Whole, and cut at every place in turn, and byte by byte. */
 static void
 expect(const char *text, const char *redacted)
@@ -31,8 +52,10 @@ expect(const char *text, const char *redacted)
 	struct str whole = str_of(text);
 	struct buf out = BUF_INIT(MIB);
 
-	secrets_redact(whole, &out);
+	size_t found = secrets_redact(whole, &out);
 	assert_string_equal(buf_z(&out), redacted);
+	assert_int_equal(secrets_in(whole), found > 0);
+	expect_seen(whole);
 	for (size_t cut = 1; cut < whole.len; cut++) {
 		struct secrets s;
 		buf_reset(&out);
@@ -313,6 +336,21 @@ hostile_text_passes_in_one_go(void **state)
 	buf_done(&out);
 }
 
+static void
+a_glance_ends_after_so_many_looks(void **state)
+{
+	struct buf text = BUF_INIT(MIB);
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		buf_addz(&text, "a = b; ");
+	assert_int_equal(secrets_glance(buf_str(&text), 1000), SECRETS_NONE);
+	assert_int_equal(secrets_glance(buf_str(&text), 999), SECRETS_UNSURE);
+	buf_addz(&text, "ghp_0123456789abcdefghijklmnopqrstuvwxyz");
+	assert_int_equal(secrets_glance(buf_str(&text), 1001), SECRETS_SOME);
+	buf_done(&text);
+}
+
 int
 main(void)
 {
@@ -328,6 +366,7 @@ main(void)
 	    cmocka_unit_test(each_kind_is_counted),
 	    cmocka_unit_test(the_output_has_a_known_size),
 	    cmocka_unit_test(hostile_text_passes_in_one_go),
+	    cmocka_unit_test(a_glance_ends_after_so_many_looks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,87 @@
+/* spare.c - free blocks by size, per thread. */
+
+#include "base/spare.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+#define CLASSES 5
+#define KEPT 256 /* of each */
+
+_Static_assert(SPARE_MIN << (CLASSES - 1) == SPARE_MAX, "the last class is the largest");
+
+struct block {
+	struct block *next;
+};
+
+static _Thread_local struct shelf {
+	struct block *first;
+	unsigned count;
+} shelves[CLASSES];
+static _Thread_local bool keeping;
+
+/* That has blocks of this size or the next larger. */
+static unsigned
+shelf_for(size_t size)
+{
+	return size <= SPARE_MIN ? 0 : 57 - (unsigned)__builtin_clzl(size - 1);
+}
+
+void *
+spare_get(size_t size)
+{
+	if (size > SPARE_MAX)
+		return malloc(size);
+	unsigned i = shelf_for(size);
+	struct block *b = shelves[i].first;
+	if (!b)
+		return malloc(SPARE_MIN << i);
+	shelves[i].first = b->next;
+	shelves[i].count--;
+	return b;
+}
+
+void *
+spare_new(size_t size)
+{
+	void *p = spare_get(size);
+
+	return p ? memset(p, 0, size) : NULL;
+}
+
+void
+spare_put(void *block, size_t size)
+{
+	struct block *b = block;
+
+	if (!block || !keeping || size > SPARE_MAX || shelves[shelf_for(size)].count >= KEPT) {
+		free(block);
+		return;
+	}
+	struct shelf *s = &shelves[shelf_for(size)];
+	b->next = s->first;
+	s->first = b;
+	s->count++;
+}
+
+static void
+shelf_clear(struct shelf *s)
+{
+	for (struct block *b; (b = s->first);) {
+		s->first = b->next;
+		free(b);
+	}
+	s->count = 0;
+}
+
+void
+spare_keep(bool on)
+{
+#ifndef __SANITIZE_ADDRESS__ /* which finds the use of freed memory only if it is freed */
+	keeping = on;
+#endif
+	for (size_t i = 0; !on && i < CLASSES; i++)
+		shelf_clear(&shelves[i]);
+	arena_recycle(on);
+}
