@@ -48,7 +48,8 @@ enum child_state { CHILD_ALIVE, CHILD_SWEEPING, CHILD_DRAINING, CHILD_OVER };
 struct child {
 	struct deferred flush; /* of queue */
 	struct loop *loop;
-	struct child_spec spec; /* argv, env and cwd_fd are not ours any more */
+	struct child_spec spec; /* argv, env, cwd_fd and confinement are not ours any more */
+	enum confinement_profile profile;
 	enum child_state state;
 	struct watch watches[WATCHES];
 	unsigned refs; /* one until it is over, and one for each handle */
@@ -151,8 +152,17 @@ static bool
 stream_read(struct watch *w)
 {
 	struct child *c = w->child;
-	char *bytes = loop__scratch(c->loop), few[1024];
-	ssize_t n = read(w->fd, bytes ? bytes : few, bytes ? LOOP_SCRATCH : sizeof(few));
+	enum child_stream stream = (enum child_stream)(w - c->watches);
+	char few[1024], *bytes = NULL;
+	size_t most = 0;
+
+	if (c->spec.room)
+		bytes = c->spec.room(c, stream, &most, c->spec.arg);
+	if (!bytes && (bytes = loop__scratch(c->loop)))
+		most = LOOP_SCRATCH;
+	if (!bytes)
+		bytes = few, most = sizeof(few);
+	ssize_t n = read(w->fd, bytes, most);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
@@ -161,8 +171,7 @@ stream_read(struct watch *w)
 		return false;
 	}
 	if (c->spec.output)
-		c->spec.output(c, (enum child_stream)(w - c->watches),
-			       (struct str){bytes ? bytes : few, (size_t)n}, c->spec.arg);
+		c->spec.output(c, stream, (struct str){bytes, (size_t)n}, c->spec.arg);
 	return true;
 }
 
@@ -400,6 +409,7 @@ note_take(struct child *c, struct minder_note *note)
 	case MINDER_STARTED:
 		c->command.pid = note->pid;
 		c->command.start = note->start;
+		c->how.layers = CONFINE_LAYERS(c->profile, note->layers | LAYER_ENVIRONMENT);
 		return;
 	case MINDER_FAILED:
 		snprintf(c->how.reason, sizeof(c->how.reason), "%.*s",
@@ -430,6 +440,13 @@ child_pid(struct child *c)
 	if (c->state == CHILD_ALIVE && c->command.pid == 0)
 		notes_read(c);
 	return c->command.pid;
+}
+
+uint32_t
+child_layers(struct child *c)
+{
+	(void)child_pid(c);
+	return c->how.layers;
 }
 
 /* By pidfd: a host that waits for anybody may have taken it, and its pid may be another's. */
@@ -534,6 +551,8 @@ child_new(struct loop *l, const struct child_spec *spec)
 		return NULL;
 	c->loop = l;
 	c->spec = *spec;
+	c->profile = spec->confinement && spec->confinement->profile ? spec->confinement->profile
+								     : CONFINE_OPEN;
 	c->refs = 1;
 	c->queue = BUF_INIT(QUEUE_BYTES);
 	return c;

@@ -11,12 +11,14 @@
  *          <--stdout, stderr----------------------'
  *
  * Children have descriptors 0, 1, 2 only, an environment that was built (not inherited),
- * limits, and a kill ladder: SIGTERM to the group, a grace, SIGKILL to everything.
+ * limits, what else their confinement says (confine.h), and a kill ladder: SIGTERM to the group, a
+ * grace, SIGKILL to everything.
  */
 
 #ifndef LOOP_CHILD_H
 #define LOOP_CHILD_H
 
+#include "loop/confine.h"
 #include "loop/loop.h"
 
 struct child;
@@ -28,6 +30,7 @@ struct child_exit {
 	int status;         /* exit code, when signal is 0 */
 	int signal;         /* that ended it, or 0 */
 	unsigned leftovers; /* descendants that were still there and were ended by SIGKILL */
+	uint32_t layers;    /* what was put on it, for confine_text */
 	char reason[128];   /* when !ran: "no such program: foo", ...; or how its minder was lost */
 };
 
@@ -37,14 +40,21 @@ struct child_spec {
 	int cwd_fd;              /* directory to start in; borrowed */
 	bool with_stdin;         /* a pipe to write to; otherwise /dev/null */
 	unsigned grace_ms;       /* SIGTERM to SIGKILL */
+	const struct confinement *confinement; /* NULL: open */
 	void (*output)(struct child *c, enum child_stream stream, struct str bytes, void *arg);
+	/* Where the next bytes may be read to, and how many, so that they need not be copied from
+	 * elsewhere; NULL: anywhere. May itself be NULL. */
+	char *(*room)(struct child *c, enum child_stream stream, size_t *ret_len, void *arg);
 	/* Once, and last: the command is over, both streams are read to their end, nothing of it
 	 * is alive. The child frees itself after this returns. */
 	void (*over)(struct child *c, const struct child_exit *how, void *arg);
 	void *arg;
 };
 
-/* On success `over` will be called later, never inside this. E_SYSTEM, E_NOMEM. */
+/*
+ * On success `over` will be called later, never inside this. E_SYSTEM, E_NOMEM; of a confinement
+ * that cannot be had E_UNAVAILABLE and E_LIMIT.
+ */
 int child_start(struct loop *l, const struct child_spec *spec, struct child **ret, struct err *e);
 
 /*
@@ -64,6 +74,9 @@ void child_pause(struct child *c, bool paused);
 
 /* The process of the command, for showing; 0: it has not begun. */
 int child_pid(struct child *c);
+
+/* What was put on it, for confine_text; 0: it has not begun. */
+uint32_t child_layers(struct child *c);
 
 /* Where holdfast-minder is; found beside the running program or in libexecdir when not set. */
 void child_set_minder(const char *path);

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
-#include "minder/minder.h"
+#include "loop/confine_inside.h"
 
 #define PIPE_BYTES (1024 * 1024)
 
@@ -57,6 +57,7 @@ minder_find(char path[static LIMIT_PATH])
 struct launch {
 	const struct child_spec *spec;
 	struct launched *ours;
+	const struct minder_orders *orders;
 	int fds[MINDER_FDS]; /* the minder's, all of them at MINDER_FDS or above; -1 = none yet */
 	char path[LIMIT_PATH];
 	char **argv;
@@ -68,7 +69,7 @@ struct launch {
 static int
 fd_raise(int *fd)
 {
-	if (*fd >= MINDER_FDS)
+	if (*fd < 0 || *fd >= MINDER_FDS)
 		return 0;
 	int high = fcntl(*fd, F_DUPFD_CLOEXEC, MINDER_FDS);
 	if (high < 0)
@@ -108,9 +109,18 @@ launch_pipes(struct launch *s)
 	s->fds[MINDER_CONTROL] = ends[1];
 	s->fds[MINDER_CWD] = fcntl(s->spec->cwd_fd, F_DUPFD_CLOEXEC, MINDER_FDS);
 	for (int i = 0; i < MINDER_FDS; i++)
-		if (s->fds[i] < 0 || fd_raise(&s->fds[i]) < 0)
+		if ((s->fds[i] < 0 && i != MINDER_RULES) || fd_raise(&s->fds[i]) < 0)
 			return -1;
 	return 0;
+}
+
+/* They lie in the socket when the minder comes. */
+static int
+launch_order(const struct launch *s)
+{
+	size_t len = MINDER_ORDERS_BYTES(s->orders->filter_len);
+
+	return send(s->ours->control, s->orders, len, MSG_NOSIGNAL) == (ssize_t)len ? 0 : -1;
 }
 
 static size_t
@@ -123,17 +133,52 @@ strings_count(const char *const *strings)
 	return n;
 }
 
+/* Programs look for a place to write in these. */
+static const struct {
+	const char *name;
+	const char *below; /* the temporary directory */
+} temporaries[] = {{"TMPDIR=", ""}, {"XDG_CACHE_HOME=", "/cache"}};
+
+static bool
+is_temporary(const char *entry)
+{
+	for (size_t i = 0; i < ARRAY_LEN(temporaries); i++)
+		if (strncmp(entry, temporaries[i].name, strlen(temporaries[i].name)) == 0)
+			return true;
+	return false;
+}
+
+static int
+launch_env(struct launch *s, struct arena *a)
+{
+	const struct child_spec *spec = s->spec;
+	const char *dir = spec->confinement ? spec->confinement->temporary : NULL;
+	size_t n = 0, vars = strings_count(spec->env);
+
+	if (!(s->env = arena_alloc(a, (vars + ARRAY_LEN(temporaries) + 1) * sizeof(char *))))
+		return -1;
+	for (size_t i = 0; i < vars; i++)
+		if ((!dir || !is_temporary(spec->env[i])) &&
+		    !(s->env[n++] = arena_printf(a, "%c%s", MINDER_ENV_MARK, spec->env[i])))
+			return -1;
+	for (size_t i = 0; dir && i < ARRAY_LEN(temporaries); i++)
+		if (!(s->env[n++] = arena_printf(a, "%c%s%s%s", MINDER_ENV_MARK,
+						 temporaries[i].name, dir, temporaries[i].below)))
+			return -1;
+	s->env[n] = NULL;
+	return 0;
+}
+
 /* See minder/minder.h for what the minder wants to be told. */
 static int
 launch_strings(struct launch *s, struct arena *a)
 {
 	const struct child_spec *spec = s->spec;
-	size_t args = strings_count(spec->argv), vars = strings_count(spec->env);
+	size_t args = strings_count(spec->argv);
 
 	CHECK(args > 0);
 	s->argv = arena_alloc(a, (args + 3) * sizeof(char *));
-	s->env = arena_alloc(a, (vars + 1) * sizeof(char *));
-	if (!s->argv || !s->env)
+	if (!s->argv)
 		return -1;
 	s->argv[0] = s->path;
 	if (!(s->argv[1] = arena_printf(a, "%u", spec->grace_ms)))
@@ -141,10 +186,7 @@ launch_strings(struct launch *s, struct arena *a)
 	for (size_t i = 0; i < args; i++)
 		s->argv[i + 2] =
 		    (char *)(uintptr_t)spec->argv[i]; /* NOLINT: execve writes to none */
-	for (size_t i = 0; i < vars; i++)
-		if (!(s->env[i] = arena_printf(a, "%c%s", MINDER_ENV_MARK, spec->env[i])))
-			return -1;
-	return 0;
+	return launch_env(s, a);
 }
 
 /* In the vfork child: system calls only, and of our memory only s->error. */
@@ -152,7 +194,7 @@ _Noreturn static void
 launch_exec(struct launch *s)
 {
 	for (int i = 0; i < MINDER_FDS; i++)
-		if (dup2(s->fds[i], i) < 0)
+		if (s->fds[i] >= 0 ? dup2(s->fds[i], i) < 0 : close(i) < 0 && errno != EBADF)
 			goto fail;
 	close_range(MINDER_FDS, ~0U, 0);
 	execve(s->path, s->argv, s->env);
@@ -203,7 +245,12 @@ launch_prepare(struct launch *s, struct arena *a, struct err *e)
 		return err_errno(e, E_SYSTEM, ENOENT, "holdfast-minder");
 	if (!a || launch_strings(s, a) < 0)
 		return err_plain(e, E_NOMEM);
-	if (launch_pipes(s) < 0)
+	const char *program = s->spec->argv[0][0] == '/' ? s->spec->argv[0] : NULL;
+	int rc =
+	    confine__orders(s->spec->confinement, program, a, &s->orders, &s->fds[MINDER_RULES], e);
+	if (rc < 0)
+		return rc;
+	if (launch_pipes(s) < 0 || launch_order(s) < 0)
 		return err_errno(e, E_SYSTEM, errno, "pipes of a child");
 	return 0;
 }
@@ -219,7 +266,7 @@ fds_close(const int *fds, size_t count)
 int
 child__launch(const struct child_spec *spec, struct launched *ret, struct err *e)
 {
-	struct launch s = {.spec = spec, .ours = ret, .fds = {-1, -1, -1, -1, -1}};
+	struct launch s = {.spec = spec, .ours = ret, .fds = {-1, -1, -1, -1, -1, -1}};
 	struct arena *a = arena_new(LIMIT_CHILD_START);
 
 	*ret = (struct launched){.streams = {-1, -1, -1}, .control = -1, .pidfd = -1};

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,13 +29,17 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "minder/proc.h"
 
-#define KEEP RLIM_INFINITY
+#ifndef SYS_landlock_restrict_self
+#define SYS_landlock_restrict_self 446
+#endif
 #define PASS_MS 10 /* between two looks for survivors; SIGCHLD comes sooner as a rule */
 
 struct minder {
@@ -47,8 +52,10 @@ struct minder {
 	uint64_t kill_at_ms; /* the end of the grace */
 	bool killing;
 	uint64_t stuck_at_ms; /* when to give up on those SIGKILL does not end */
-	struct minder_note end;
+	struct minder_note start, end;
 };
+
+static struct minder_orders orders;
 
 static uint64_t
 now_ms(void)
@@ -67,14 +74,13 @@ note_send(const struct minder_note *note)
 
 /*
  * What happens between fork and the program, top to bottom. Each step returns 0, or -1 with
- * errno; one that fails keeps the program from starting. All that confines the program
- * further (namespaces, Landlock, seccomp) belongs here, between the directory, for which it
- * must still be free, and the descriptors. (Until exec the process is not dumpable, as the
- * minder is, so files like uid_map belong to root.)
+ * errno; one that fails keeps the program from starting. The order matters: the directory is
+ * entered while all of them can be, the privileges go before what needs no_new_privs, and the
+ * filter comes last of what confines. (Until exec the process is not dumpable, as the minder is.)
  */
 
 static int
-step_leash(const struct minder *m)
+step_leash(struct minder *m)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return -1;
@@ -85,70 +91,70 @@ step_leash(const struct minder *m)
 }
 
 static int
-step_session(const struct minder *m)
+step_session(struct minder *m)
 {
 	(void)m;
 	return setsid() < 0 ? -1 : 0;
 }
 
-/* The owner must know the program before the program can do anything about its minder. */
 static int
-step_announce(const struct minder *m)
+step_name(struct minder *m)
 {
 	struct proc me;
-	struct minder_note note = {.word = MINDER_STARTED};
 
-	(void)m;
 	if (!proc_read(getpid(), &me))
 		return -1;
-	note.pid = me.pid;
-	note.start = me.start;
-	return note_send(&note);
+	m->start.word = MINDER_STARTED;
+	m->start.pid = me.pid;
+	m->start.start = me.start;
+	return 0;
 }
 
-static const struct {
-	int resource;
-	rlim_t soft;
-	rlim_t hard;
-} limits[] = {
-    {RLIMIT_CORE, 0, 0},
-    {RLIMIT_NOFILE, 1024, KEEP}, /* not what the owner raised it to: select(2) needs this */
-};
-
-static int
-step_limits(const struct minder *m)
+static rlim_t
+limit_value(uint64_t wanted, rlim_t now, rlim_t base)
 {
+	return wanted == MINDER_KEEP || wanted + base > now ? now : wanted + base;
+}
+
+/* Limits only go down. */
+static int
+step_limits(struct minder *m)
+{
+	struct sysinfo machine;
 	struct rlimit now;
 
 	(void)m;
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		if (getrlimit((__rlimit_resource_t)limits[i].resource, &now) < 0)
+	if (sysinfo(&machine) < 0)
+		return -1;
+	for (size_t i = 0; i < orders.limit_count; i++) {
+		const struct minder_limit *l = &orders.limits[i];
+		rlim_t base = l->beyond ? machine.procs : 0;
+		if (getrlimit((__rlimit_resource_t)l->resource, &now) < 0)
 			return -1;
-		if (limits[i].hard < now.rlim_max)
-			now.rlim_max = limits[i].hard;
-		now.rlim_cur = limits[i].soft < now.rlim_max ? limits[i].soft : now.rlim_max;
-		if (setrlimit((__rlimit_resource_t)limits[i].resource, &now) < 0)
+		now.rlim_max = limit_value(l->hard, now.rlim_max, base);
+		now.rlim_cur = limit_value(l->soft, now.rlim_max, base);
+		if (setrlimit((__rlimit_resource_t)l->resource, &now) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int
-step_directory(const struct minder *m)
+step_directory(struct minder *m)
 {
 	(void)m;
 	return fchdir(MINDER_CWD);
 }
 
 static int
-step_descriptors(const struct minder *m)
+step_descriptors(struct minder *m)
 {
 	(void)m;
 	return close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 static int
-step_signals(const struct minder *m)
+step_signals(struct minder *m)
 {
 	sigset_t none;
 
@@ -160,20 +166,66 @@ step_signals(const struct minder *m)
 	return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* What root is left with after exec is what the bounding set holds. Others have none to lose. */
 static int
-step_exec(const struct minder *m)
+step_privileges(struct minder *m)
+{
+	(void)m;
+	if (orders.capabilities != MINDER_KEEP)
+		(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	for (int i = 0; geteuid() == 0 && i < 64 && prctl(PR_CAPBSET_READ, i) >= 0; i++)
+		if (!(orders.capabilities >> i & 1) && prctl(PR_CAPBSET_DROP, i) < 0 &&
+		    errno != EPERM) /* who may not drop any is no real root */
+			return -1;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+static int
+step_rules(struct minder *m)
+{
+	(void)m;
+	return orders.rules ? (int)syscall(SYS_landlock_restrict_self, MINDER_RULES, 0) : 0;
+}
+
+static int
+step_filter(struct minder *m)
+{
+	struct sock_fprog program = {(unsigned short)orders.filter_len, orders.filter};
+
+	(void)m;
+	return orders.filter_len ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) : 0;
+}
+
+/* The owner must know the program before the program can do anything about its minder. */
+static int
+step_announce(struct minder *m)
+{
+	return note_send(&m->start);
+}
+
+static int
+step_exec(struct minder *m)
 {
 	return execvp(m->argv[0], m->argv); /* environ is the program's own by now */
 }
 
 static const struct {
 	const char *what; /* after "cannot" */
-	int (*take)(const struct minder *m);
+	int (*take)(struct minder *m);
+	uint32_t layers; /* that are on then, where they were ordered */
 } steps[] = {
-    {"tie the program to its minder", step_leash}, {"make a session", step_session},
-    {"announce the program", step_announce},       {"set its limits", step_limits},
-    {"enter its directory", step_directory},       {"close its descriptors", step_descriptors},
-    {"reset its signals", step_signals},           {"start", step_exec},
+    {"tie the program to its minder", step_leash, LAYER_DEATH},
+    {"make a session", step_session, LAYER_GROUP},
+    {"read who it is", step_name, 0},
+    {"set its limits", step_limits, LAYER_LIMITS},
+    {"enter its directory", step_directory, 0},
+    {"close its descriptors", step_descriptors, LAYER_DESCRIPTORS},
+    {"reset its signals", step_signals, 0},
+    {"take its privileges", step_privileges, LAYER_PRIVILEGES},
+    {"confine its files", step_rules, LAYER_FILES | LAYER_SIGNALS | LAYER_TCP},
+    {"confine its system calls", step_filter, LAYER_SYSCALLS},
+    {"announce the program", step_announce, 0},
+    {"start", step_exec, 0},
 };
 #define STEPS (sizeof(steps) / sizeof(steps[0]))
 
@@ -183,12 +235,12 @@ struct failure {
 };
 
 _Noreturn static void
-program_become(const struct minder *m, int failure_fd)
+program_become(struct minder *m, int failure_fd)
 {
 	struct failure f = {0};
 
 	while (f.step < STEPS && steps[f.step].take(m) == 0)
-		f.step++;
+		m->start.layers |= steps[f.step++].layers & orders.layers;
 	f.error = errno;
 	if (write(failure_fd, &f, sizeof(f)) < 0)
 		_exit(126);
@@ -206,6 +258,8 @@ failure_describe(struct minder *m, struct failure f)
 		snprintf(reason, room, "cannot %s: %s", steps[f.step].what, strerror(f.error));
 	else if (f.error == ENOENT)
 		snprintf(reason, room, "no such program: %s", m->argv[0]);
+	else if (f.error == EACCES && orders.rules)
+		snprintf(reason, room, "confined as it is, it may not run %s", m->argv[0]);
 	else
 		snprintf(reason, room, "cannot start %s: %s", m->argv[0], strerror(f.error));
 }
@@ -245,6 +299,8 @@ streams_let_go(void)
 		if (null < 0 || dup2(null, fd) < 0)
 			close(fd);
 	close(MINDER_CWD);
+	if (orders.rules)
+		close(MINDER_RULES);
 }
 
 /* One look at all descendants. */
@@ -386,6 +442,19 @@ mind(struct minder *m, int deaths_fd)
 	}
 }
 
+static int
+orders_take(void)
+{
+	ssize_t n = recv(MINDER_CONTROL, &orders, sizeof(orders), 0);
+
+	if (n >= (ssize_t)MINDER_ORDERS_BYTES(0) && orders.filter_len <= MINDER_FILTER &&
+	    n == (ssize_t)MINDER_ORDERS_BYTES(orders.filter_len) &&
+	    orders.limit_count <= MINDER_LIMITS)
+		return 0;
+	errno = n < 0 ? errno : EPROTO;
+	return -1;
+}
+
 /* Where the minder stands alone; see invariant 1. */
 static int
 minder_prepare(struct minder *m)
@@ -403,7 +472,7 @@ minder_prepare(struct minder *m)
 	    prctl(PR_SET_DUMPABLE, 0) < 0 || !proc_read(getpid(), &m->self))
 		return -1;
 	fcntl(MINDER_CWD, F_SETFD, FD_CLOEXEC);
-	if (fcntl(MINDER_CONTROL, F_SETFD, FD_CLOEXEC) < 0)
+	if (fcntl(MINDER_CONTROL, F_SETFD, FD_CLOEXEC) < 0 || orders_take() < 0)
 		return -1;
 	return signalfd(-1, &deaths, SFD_CLOEXEC | SFD_NONBLOCK);
 }

@@ -28,6 +28,7 @@ struct shell {
 	struct child *child;
 	struct timer timer;
 	struct capture output;
+	struct confinement confinement;
 	int64_t timeout_s; /* 0 = only the call's own */
 	bool timed_out;
 };
@@ -142,12 +143,42 @@ signal_text(int signum, char out[static 24])
 		snprintf(out, 24, "%d", signum);
 }
 
+static bool
+capture_has(const struct capture *c, const char *words)
+{
+	size_t len = strlen(words);
+
+	return (c->head.len && memmem(c->head.ptr, c->head.len, words, len)) ||
+	       (c->tail.len && memmem(c->tail.ptr, c->tail.len, words, len));
+}
+
+/* Whoever meets the walls should know that they are walls, and whose. */
+static void
+confinement_write(struct buf *out, const struct shell *sh, const struct child_exit *how)
+{
+	const struct confinement *c = &sh->confinement;
+	bool met = how->signal == SIGSYS || capture_has(&sh->output, "ermission denied") ||
+		   capture_has(&sh->output, "peration not permitted");
+
+	if (c->profile <= CONFINE_OPEN || !met || (how->status == 0 && how->signal == 0))
+		return;
+	if (out->ptr[out->len - 1] != '\n')
+		buf_addc(out, '\n');
+	buf_addf(out, "[this ran confined (%s): it may write", confine_profile_name(c->profile));
+	for (const char *const *path = c->write; path && *path; path++)
+		buf_addf(out, " %s,", *path);
+	buf_addf(out,
+		 " and TMPDIR=%s; more is for the user to allow, by `confinement` in the "
+		 "configuration]\n",
+		 c->temporary);
+}
+
 /* "$ {command}\nexit_code={rc}\n\n{text}", and how the end came about where it was not plain. */
 static void
 result_write(struct shell *sh, const struct child_exit *how)
 {
 	struct output *o = &sh->job->out;
-	struct buf text = BUF_INIT(LIMIT_COMMAND_BYTES + LIMIT_SHELL_OUTPUT + 1 * KIB);
+	struct buf text = BUF_INIT(LIMIT_COMMAND_BYTES + LIMIT_SHELL_OUTPUT + 64 * KIB);
 	char signame[24];
 
 	signal_text(how->signal, signame);
@@ -162,6 +193,7 @@ result_write(struct shell *sh, const struct child_exit *how)
 		buf_addf(&text, "%s[%u background process%s still running and ended]\n",
 			 text.ptr[text.len - 1] == '\n' ? "" : "\n", how->leftovers,
 			 how->leftovers == 1 ? " was" : "es were");
+	confinement_write(&text, sh, how);
 	output_text(o, buf_str(&text));
 	o->streamed = sh->job->stream != NULL;
 	o->content.failed = o->content.failed || buf_failed(&text);
@@ -183,6 +215,7 @@ shell_over(struct child *c, const struct child_exit *how, void *arg)
 	(void)c;
 	sh->child = NULL;
 	timer_stop(j->loop, &sh->timer);
+	j->out.layers = how->layers;
 	if (how->ran) {
 		result_write(sh, how);
 		j->out.success = how->status == 0 && how->signal == 0;
@@ -258,12 +291,22 @@ command_take(struct job *j)
 }
 
 static int
+confinement_take(struct shell *sh, struct job *j)
+{
+	const char *const place[] = {workspace_path(j->context.workspace), NULL};
+	const struct confinement said = {.profile = j->context.profile, .write = place};
+
+	return confine_child(builtin_house(j), CONFINED_SHELL, &said, str_of(place[0]), j->arena,
+			     &sh->confinement, &j->out.err);
+}
+
+static int
 command_start(struct shell *sh, struct job *j)
 {
 	struct err *e = &j->out.err;
 	int rc = command_take(j);
 
-	if (rc < 0)
+	if (rc < 0 || (rc = confinement_take(sh, j)) < 0)
 		return rc;
 	const char *command = arena_strz(j->arena, buf_str(&j->out.command));
 	const char *const *env = env_build(j->arena, j->context.workspace);
@@ -275,6 +318,7 @@ command_start(struct shell *sh, struct job *j)
 	    .env = env,
 	    .cwd_fd = workspace_fd(j->context.workspace),
 	    .grace_ms = LIMIT_KILL_GRACE_MS,
+	    .confinement = &sh->confinement,
 	    .output = shell_output,
 	    .over = shell_over,
 	    .arg = sh,
