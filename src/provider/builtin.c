@@ -10,6 +10,7 @@
 struct builtins {
 	struct provider provider; /* what tools point to */
 	struct loop *loop;
+	struct confine_house *house;
 };
 
 /* One registered tool; belongs to its definition, which calls in flight still hold. */
@@ -47,7 +48,11 @@ work_do(void *arg)
 static void
 work_done(void *arg)
 {
-	job_report(arg);
+	struct job *j = arg;
+
+	if (j->kind == JOB_RUN && ops_of(j)->reporting)
+		ops_of(j)->reporting(j->instance, j);
+	job_report(j);
 }
 
 static void
@@ -109,6 +114,18 @@ void
 builtins_free(struct builtins *b)
 {
 	free(b);
+}
+
+void
+builtins_confine(struct builtins *b, struct confine_house *house)
+{
+	b->house = house;
+}
+
+struct confine_house *
+builtin_house(const struct job *j)
+{
+	return CONTAINER_OF(j->tool->provider, struct builtins, provider)->house;
 }
 
 static void

@@ -23,6 +23,8 @@ struct builtin_ops {
 	void (*start)(void *instance, struct job *j);
 	void (*cancel)(void *instance, struct job *j); /* may be NULL: j->cancelled is enough */
 	void (*forget)(void *arg); /* the last user of the tool is gone; may be NULL */
+	/* On the loop, after run and before the report; may be NULL. */
+	void (*reporting)(void *instance, struct job *j);
 	/* On a worker, without an instance; may be NULL: nothing to show but the arguments. */
 	int (*preview)(struct job *j);
 };
@@ -30,6 +32,9 @@ struct builtin_ops {
 struct builtins; /* the provider */
 struct builtins *builtins_new(struct loop *l);
 void builtins_free(struct builtins *b); /* no job may be running */
+/* How what tools start is confined; borrowed. Without it: open. */
+void builtins_confine(struct builtins *b, struct confine_house *house);
+struct confine_house *builtin_house(const struct job *j); /* for tools; may be NULL */
 
 struct builtin_spec {
 	struct str card;

@@ -92,9 +92,12 @@ job_destroy(struct job *j)
 		j->tool->provider->done(j->tool->provider, j);
 	defer_cancel(&j->deferred);
 	output_done(&j->out);
+	track_free(j);
 	tool_unref(j->tool);
 	json_doc_unref(j->input_doc);
 	workspace_unref(j->context.workspace);
+	if (j->context.witness)
+		j->context.witness->drop(j->context.witness);
 	arena_free(j->arena); /* and with it the job */
 }
 
@@ -104,10 +107,14 @@ context_copy(struct job *j, const struct job_context *from)
 	j->context = (struct job_context){
 	    .session = arena_str(j->arena, from->session),
 	    .turn = arena_str(j->arena, from->turn),
+	    .call = arena_str(j->arena, from->call.ptr ? from->call : S("")),
 	    .tool_use_id = arena_str(j->arena, from->tool_use_id),
 	    .shared = from->shared,
+	    .profile = from->profile,
+	    .track = from->track && from->witness && from->workspace,
 	};
-	return j->context.session.ptr && j->context.turn.ptr && j->context.tool_use_id.ptr;
+	return j->context.session.ptr && j->context.turn.ptr && j->context.call.ptr &&
+	       j->context.tool_use_id.ptr;
 }
 
 int
@@ -120,6 +127,8 @@ job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct 
 	if (j)
 		j->arena = arena;
 	if (!j || !context_copy(j, &spec->context)) {
+		if (spec->context.witness)
+			spec->context.witness->drop(spec->context.witness);
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);
 	}
@@ -129,6 +138,7 @@ job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct 
 	j->input = spec->input;
 	if (spec->context.workspace)
 		j->context.workspace = workspace_ref(spec->context.workspace);
+	j->context.witness = spec->context.witness;
 	j->behind = spec->behind;
 	atomic_init(&j->cancelled, false);
 	output_init(&j->out);
@@ -137,8 +147,21 @@ job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct 
 	j->stream = spec->stream;
 	j->owner = spec->owner;
 	*ret = j;
-	j->tool->provider->start(j->tool->provider, j);
+	if (!track_begin(j))
+		j->tool->provider->start(j->tool->provider, j);
 	return 0;
+}
+
+/* Nobody waits for it, or wants it: then it does not begin. */
+void
+job__go(struct job *j)
+{
+	if (!j->report || j->cancel_sent) {
+		err_plain(&j->out.err, E_CANCELLED);
+		job__reported(j);
+		return;
+	}
+	j->tool->provider->start(j->tool->provider, j);
 }
 
 void
@@ -148,7 +171,7 @@ job_cancel(struct job *j)
 		return;
 	j->cancel_sent = true;
 	atomic_store(&j->cancelled, true);
-	if (j->tool->provider->cancel)
+	if (j->tool->provider->cancel && !track_is_under_way(j))
 		j->tool->provider->cancel(j->tool->provider, j);
 }
 
@@ -168,11 +191,28 @@ job_free(struct job **at)
 		job_destroy(j);
 }
 
-/* The owner may free the job inside its report: j is not touched after that. */
+void
+job_leave(struct job *j, void (*report)(struct job *j, void *owner), void *owner)
+{
+	CHECK(!j->reported);
+	j->report = report;
+	j->stream = NULL;
+	j->owner = owner;
+	j->behind = NULL;
+}
+
 void
 job_report(struct job *j)
 {
 	CHECK(!j->reported);
+	if (!track_end(j))
+		job__reported(j);
+}
+
+/* The owner may free the job inside its report: j is not touched after that. */
+void
+job__reported(struct job *j)
+{
 	j->reported = true;
 	if (j->out.err.code < 0)
 		j->out.success = false;

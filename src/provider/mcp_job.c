@@ -3,6 +3,7 @@
  */
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -168,6 +169,15 @@ take_error(struct job *j, const struct json *error)
 	buf_done(&said);
 }
 
+/* What was begun may have been done: never say it was not. */
+static void
+add_doubt(struct err *e)
+{
+	size_t len = strlen(e->text);
+
+	snprintf(e->text + len, sizeof(e->text) - len, " (it may have been done)");
+}
+
 static void
 errand_over(struct exchange *x, const struct exchange_end *end, void *arg)
 {
@@ -176,18 +186,21 @@ errand_over(struct exchange *x, const struct exchange_end *end, void *arg)
 
 	(void)x;
 	r->exchange = NULL;
+	j->out.broke = end->broke;
+	j->out.layers = upstream_layers(mcp__upstream(j->tool->provider, j->tool));
+	j->out.never_left = !end->sent;
 	if (end->code < 0) {
 		j->out.err = end->err;
-		/* What was begun may have been done: never say it was not. */
 		if (end->sent && j->tool->reversibility > REV_IDEMPOTENT &&
 		    end->code != E_CANCELLED && end->code != E_TIMEOUT)
-			err_set(&j->out.err, end->code, "%s (it may have been done)",
-				err_text(&end->err));
+			add_doubt(&j->out.err);
 	} else if (end->error) {
 		take_error(j, end->error);
 	} else {
 		take_result(j, end->doc, end->result);
 	}
+	if (j->out.err.code < 0)
+		j->out.err.retry_after_ms = end->retry_after_ms;
 	job_report(j);
 }
 
@@ -218,14 +231,19 @@ provider_start(struct provider *p, struct job *j)
 	    .pin = m->pin,
 	    .behind = &r->behind,
 	    .group = j->context.shared ? j->context.turn : j->context.session,
+	    .about = j->context.call.len ? j->context.call : (struct str){NULL, 0},
 	    .timeout_ms = UINT_MAX, /* the call has the clock */
 	    .max_ms = UINT_MAX,
 	    .over = errand_over,
 	    .arg = r,
 	};
 	/* params are written from the job, which stays until it is over. */
-	if (exchange_start(mcp__upstream(p, j->tool), &spec, &r->exchange, &j->out.err) < 0)
+	int code = exchange_start(mcp__upstream(p, j->tool), &spec, &r->exchange, &j->out.err);
+	if (code < 0) {
+		j->out.never_left = true;
+		j->out.broke = code == E_LIMIT; /* of the others it says itself when it is back */
 		job_report_soon(j);
+	}
 }
 
 static void

@@ -39,8 +39,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "catalog/tool.h"
+#include "loop/confine.h"
 #include "loop/loop.h"
 #include "mcp/behind.h"
+#include "provider/image.h"
 #include "workspace/workspace.h"
 
 struct job;
@@ -69,17 +71,26 @@ struct output {
 	struct buf metadata; /* JSON members, comma-separated; may be empty */
 	struct buf diff;     /* of a preview */
 	bool diff_cut;       /* and it does not show all */
-	bool streamed;       /* all of the output was; content shows it, perhaps in part */
-	struct buf extra;    /* JSON members an MCP result has beside content and isError */
+	bool unchanged;      /* of a preview: everything is as it would be made */
+	char image[DIGEST_TEXT]; /* of a preview: the file as it is (image.h); "": it is about none
+				  */
+	bool streamed;           /* all of the output was; content shows it, perhaps in part */
+	struct buf extra;        /* JSON members an MCP result has beside content and isError */
 	int64_t rpc_code;    /* of a JSON-RPC error, if that is what an upstream said; 0: none */
 	struct buf rpc_data; /* its data; may be empty */
-	struct err err;      /* code 0: none. Otherwise the job failed; content may hold a part */
+	uint32_t layers; /* enum confine_layer: what was put on what it started; 0: nothing was */
+	bool broke;      /* it failed on the way, not in the tool: another try may do better */
+	bool never_left; /* nothing of it was sent: doing it again cannot do it twice */
+	struct err err;  /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 
 struct job_context {
-	struct str session, turn, tool_use_id;
+	struct str session, turn, call, tool_use_id;
 	struct workspace *workspace;
-	bool shared; /* the session is: who made another turn there is somebody else */
+	bool shared;             /* the session is: who made another turn there is somebody else */
+	struct witness *witness; /* of changes to files; the job's own, or NULL */
+	bool track; /* tell the witness what else has become of the workspace meanwhile */
+	enum confinement_profile profile; /* of what it starts */
 };
 
 struct job {
@@ -101,6 +112,7 @@ struct job {
 	void *instance; /* the provider's state of this one job */
 	struct work work;
 	struct deferred deferred;
+	struct tracking *tracking; /* track.c; NULL: nothing is compared */
 	bool cancel_sent;
 	bool reported; /* out is final */
 };
@@ -124,9 +136,24 @@ void job_cancel(struct job *j); /* idempotent */
  * NULL. */
 void job_free(struct job **j);
 
+/* It is left behind: its report goes to somebody else, who frees it then; who asked for it and what
+ * it streams are of no concern any more. Not after the report. */
+void job_leave(struct job *j, void (*report)(struct job *j, void *owner), void *owner);
+
 /* For providers. */
 void job_report(struct job *j);      /* out is filled */
 void job_report_soon(struct job *j); /* the same, on the next turn of the loop */
+
+/*
+ * track.c, for job.c: the workspace before and after, on a worker. The first is taken before the
+ * provider hears of the job, the second when it has reported and nobody else knows that yet.
+ */
+bool track_begin(struct job *j); /* false: there is nothing to track; the provider may start */
+bool track_end(struct job *j);   /* false: the report can go on */
+bool track_is_under_way(const struct job *j); /* the provider is not at work */
+void track_free(struct job *j);
+void job__go(struct job *j);       /* the provider starts, unless the job was cancelled */
+void job__reported(struct job *j); /* it is over: whoever waits is told */
 
 /* Bounded by LIMIT_RESULT_BYTES and friends; done takes a zeroed one too. */
 void output_init(struct output *o);

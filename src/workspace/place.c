@@ -256,7 +256,7 @@ workspace__place(struct workspace *ws, struct str path, bool make_parents, struc
 
 	if (rc < 0)
 		return rc;
-	*ret = (struct place){.dir = -1, .shown = path};
+	*ret = (struct place){.ws = ws, .dir = -1, .shown = path};
 	rc = place_find(ws, &r, make_parents, ret, &linked, e);
 	if (rc < 0)
 		return rc;
@@ -288,6 +288,61 @@ workspace__place_read(const struct place *p, struct buf *out, struct err *e)
 	return rc;
 }
 
+/* ---- whoever watches ---- */
+
+/* What is about to happen to a place, for as long as it does. */
+struct notice {
+	struct witness *witness; /* or NULL: then nothing here costs anything */
+	bool heard;              /* and lets it be done */
+	struct file_change change;
+	struct buf path;
+};
+
+/* Opened through the held directory and not through a link: what is shown is what is replaced. */
+static int
+present_open(const struct place *p)
+{
+	if (!p->there || !S_ISREG(p->st.st_mode))
+		return -1;
+	return openat(p->dir, p->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Negative: it must not be done. notice_end follows in any case. */
+static int
+notice_begin(struct notice *n, struct witness *w, const struct place *p, enum change_kind kind,
+	     struct str after, struct err *e)
+{
+	*n = (struct notice){.witness = w, .change = {.kind = kind, .before = -1, .after = after}};
+	if (!w)
+		return 0;
+	buf_init(&n->path, 2 * LIMIT_PATH);
+	int rc = target_write(p->ws, p->dir, p->name, p->shown, &n->path, e);
+	if (rc < 0)
+		return rc;
+	n->change.path = buf_str(&n->path);
+	n->change.before = present_open(p);
+	n->change.mode = p->there ? p->st.st_mode & 0777 : 0;
+	rc = w->about(w, &n->change, e);
+	n->heard = rc == 0;
+	return rc;
+}
+
+static void
+notice_end(struct notice *n, bool made)
+{
+	if (!n->witness)
+		return;
+	if (made)
+		n->witness->made(n->witness, &n->change);
+	else if (n->heard && n->witness->missed)
+		n->witness->missed(n->witness, &n->change);
+	if (n->change.before >= 0)
+		close(n->change.before);
+	buf_done(&n->path);
+}
+
+/* ---- writing ---- */
+
 static int
 write_all(int fd, struct str bytes)
 {
@@ -314,13 +369,15 @@ static int
 temp_fill(const struct place *p, const char *temp, struct str bytes)
 {
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(p->dir, temp, flags, p->there ? 0600 : 0666);
+	int fd = openat(p->dir, temp, flags, p->there || p->mode ? 0600 : 0666);
 
 	if (fd < 0)
 		return -errno;
 	int rc = write_all(fd, bytes);
 	if (rc == 0 && p->there)
 		rc = mode_keep(fd, &p->st);
+	if (rc == 0 && p->mode && fchmod(fd, *p->mode) < 0)
+		rc = -errno;
 	if (close(fd) < 0 && rc == 0)
 		rc = -errno;
 	if (rc < 0)
@@ -328,21 +385,16 @@ temp_fill(const struct place *p, const char *temp, struct str bytes)
 	return rc;
 }
 
-int
-workspace__replace(const struct place *p, struct str bytes, struct err *e)
+/* The new file takes the place of the old one; *ret_made even if the disk is slow to agree. */
+static int
+rename_over(const struct place *p, struct str bytes, bool *ret_made, struct err *e)
 {
 	const struct route r = {.shown = p->shown};
 	char temp[32];
 	uint64_t chance;
 
-	if (bytes.len > LIMIT_FILE_WRITE)
-		return err_set(e, E_TOO_LARGE, "too much to write: %zu bytes; the limit is %zu MB",
-			       bytes.len, LIMIT_FILE_WRITE / MIB);
-	/* A rename asks the directory's permission only; a read-only file says no all the same. */
-	if (p->there && faccessat(p->dir, p->name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0)
-		return workspace__refuse(e, E_PERMISSION, "the file is read-only", p->shown);
 	random_bytes(&chance, sizeof(chance));
-	snprintf(temp, sizeof(temp), ".holdfast-%016llx", (unsigned long long)chance);
+	snprintf(temp, sizeof(temp), WORKSPACE_TEMP "%016llx", (unsigned long long)chance);
 	int rc = temp_fill(p, temp, bytes);
 	if (rc < 0)
 		return workspace__fail(e, -rc, &r);
@@ -351,7 +403,68 @@ workspace__replace(const struct place *p, struct str bytes, struct err *e)
 		unlinkat(p->dir, temp, 0);
 		return workspace__fail(e, rc, &r);
 	}
+	*ret_made = true;
 	if (fsync(p->dir) < 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
 		return workspace__fail(e, errno, &r);
 	return 0;
+}
+
+int
+workspace__replace(const struct place *p, struct str bytes, struct witness *w, struct err *e)
+{
+	struct notice n;
+	bool made = false;
+
+	if (bytes.len > LIMIT_FILE_WRITE)
+		return err_set(e, E_TOO_LARGE, "too much to write: %zu bytes; the limit is %zu MB",
+			       bytes.len, LIMIT_FILE_WRITE / MIB);
+	/* A rename asks the directory's permission only; a read-only file says no all the same. */
+	if (p->there && faccessat(p->dir, p->name, W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0)
+		return workspace__refuse(e, E_PERMISSION, "the file is read-only", p->shown);
+	int rc = notice_begin(&n, w, p, p->there ? CHANGE_MODIFIED : CHANGE_CREATED, bytes, e);
+	if (rc == 0)
+		rc = rename_over(p, bytes, &made, e);
+	notice_end(&n, made);
+	return rc;
+}
+
+static int
+unlink_held(const struct place *p, const struct route *r, struct witness *w, struct err *e)
+{
+	struct notice n;
+	bool made = false;
+	int rc = notice_begin(&n, w, p, CHANGE_DELETED, (struct str){NULL, 0}, e);
+
+	if (rc == 0) {
+		made = unlinkat(p->dir, p->name, 0) == 0;
+		if (!made || (fsync(p->dir) < 0 && errno != EINVAL))
+			rc = workspace__fail(e, errno, r);
+	}
+	notice_end(&n, made);
+	return rc;
+}
+
+/* A link is not followed, so this is no workspace__place. */
+int
+workspace__remove(struct workspace *ws, struct str path, struct witness *w, struct err *e)
+{
+	struct place p = {.ws = ws, .dir = -1, .shown = path};
+	struct route r;
+	int rc = workspace__route(ws, path, &r, e);
+
+	if (rc == 0)
+		rc = workspace__parent(ws, &r, false, &p.dir, p.name, e);
+	if (rc < 0)
+		return rc;
+	p.lock = lock_of(p.dir, p.name);
+	pthread_mutex_lock(p.lock);
+	p.there = fstatat(p.dir, p.name, &p.st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!p.there)
+		rc = workspace__fail(e, errno, &r);
+	else if (S_ISDIR(p.st.st_mode))
+		rc = workspace__fail(e, EISDIR, &r);
+	else
+		rc = unlink_held(&p, &r, w, e);
+	workspace__leave(&p);
+	return rc;
 }

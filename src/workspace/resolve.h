@@ -17,6 +17,8 @@
 #include "base/limits.h"
 #include "workspace/workspace.h"
 
+#define WORKSPACE_TEMP ".holdfast-" /* begins the names of files that are not finished */
+
 struct workspace {
 	atomic_uint refs;
 	int fd;      /* of the root, O_PATH */
@@ -78,10 +80,12 @@ int workspace__slurp(int fd, struct str shown, struct buf *out, struct err *e);
  * it is renamed over, so two patches of one file do not lose one another.
  */
 struct place {
+	const struct workspace *ws;
 	int dir;
 	char name[NAME_MAX + 1];
 	bool there;
-	struct stat st; /* when there */
+	struct stat st;     /* when there */
+	const mode_t *mode; /* to have afterwards; NULL: as it was */
 	struct str shown;
 	pthread_mutex_t *lock;
 };
@@ -90,7 +94,9 @@ int workspace__place(struct workspace *ws, struct str path, bool make_parents, s
 		     struct err *e);
 void workspace__leave(struct place *p);
 int workspace__place_read(const struct place *p, struct buf *out, struct err *e);
-int workspace__replace(const struct place *p, struct str bytes, struct err *e);
+int workspace__replace(const struct place *p, struct str bytes, struct witness *w, struct err *e);
+/* The entry goes, also when it is a link. */
+int workspace__remove(struct workspace *ws, struct str path, struct witness *w, struct err *e);
 
 /* The directory that holds the last part (not followed), and that part. */
 int workspace__parent(struct workspace *ws, struct route *r, bool make_parents, int *ret_dir,

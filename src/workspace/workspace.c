@@ -148,6 +148,19 @@ workspace_fd(const struct workspace *ws)
 
 /* Names. */
 
+const char *
+change_kind_name(enum change_kind k)
+{
+	static const char *const names[] = {
+	    [CHANGE_CREATED] = "created",
+	    [CHANGE_MODIFIED] = "modified",
+	    [CHANGE_DELETED] = "deleted",
+	    [CHANGE_RENAMED] = "renamed",
+	};
+
+	return names[k];
+}
+
 int
 workspace_check(struct workspace *ws, struct str path, struct err *e)
 {
@@ -193,6 +206,12 @@ workspace_read_bytes(struct workspace *ws, struct str path, struct buf *out, str
 	return rc;
 }
 
+int
+workspace_open_file(struct workspace *ws, struct str path, int *ret_fd, struct err *e)
+{
+	return workspace__open(ws, path, READ_FLAGS, ret_fd, e);
+}
+
 static int
 text_check(struct str text, struct str path, struct err *e)
 {
@@ -234,29 +253,47 @@ workspace_peek(struct workspace *ws, struct str path, struct buf *out, bool *ret
 
 /* Writing. */
 
-int
-workspace_write_bytes(struct workspace *ws, struct str path, struct str bytes, struct err *e)
+static int
+write_bytes(struct workspace *ws, struct str path, struct str bytes, const mode_t *mode,
+	    struct witness *w, struct err *e)
 {
 	struct place p;
 	int rc = workspace__place(ws, path, true, &p, e);
 
 	if (rc < 0)
 		return rc;
-	rc = workspace__replace(&p, bytes, e);
+	p.mode = mode;
+	rc = workspace__replace(&p, bytes, w, e);
 	workspace__leave(&p);
 	return rc;
 }
 
 int
-workspace_write(struct workspace *ws, struct str path, struct str text, struct err *e)
+workspace_write_bytes(struct workspace *ws, struct str path, struct str bytes, struct witness *w,
+		      struct err *e)
 {
-	if (!str_is_utf8(text))
-		return err_set(e, E_VALIDATION, "the text to write is not valid UTF-8");
-	return workspace_write_bytes(ws, path, text, e);
+	return write_bytes(ws, path, bytes, NULL, w, e);
 }
 
 int
-workspace_append(struct workspace *ws, struct str path, struct str text, struct err *e)
+workspace_restore(struct workspace *ws, struct str path, struct str bytes, uint32_t mode,
+		  struct witness *w, struct err *e)
+{
+	return write_bytes(ws, path, bytes, &(mode_t){mode & 0777}, w, e);
+}
+
+int
+workspace_write(struct workspace *ws, struct str path, struct str text, struct witness *w,
+		struct err *e)
+{
+	if (!str_is_utf8(text))
+		return err_set(e, E_VALIDATION, "the text to write is not valid UTF-8");
+	return workspace_write_bytes(ws, path, text, w, e);
+}
+
+int
+workspace_append(struct workspace *ws, struct str path, struct str text, struct witness *w,
+		 struct err *e)
 {
 	struct buf all = BUF_INIT(LIMIT_FILE_READ + LIMIT_FILE_WRITE);
 	struct place p;
@@ -271,28 +308,16 @@ workspace_append(struct workspace *ws, struct str path, struct str text, struct 
 	if (rc == 0 && buf_failed(&all))
 		rc = err_plain(e, E_TOO_LARGE);
 	if (rc == 0)
-		rc = workspace__replace(&p, buf_str(&all), e);
+		rc = workspace__replace(&p, buf_str(&all), w, e);
 	workspace__leave(&p);
 	buf_done(&all);
 	return rc;
 }
 
 int
-workspace_delete(struct workspace *ws, struct str path, struct err *e)
+workspace_delete(struct workspace *ws, struct str path, struct witness *w, struct err *e)
 {
-	char name[NAME_MAX + 1];
-	struct route r;
-	int dir = -1, rc = workspace__route(ws, path, &r, e);
-
-	if (rc == 0)
-		rc = workspace__parent(ws, &r, false, &dir, name, e);
-	if (rc < 0)
-		return rc;
-	/* A link itself goes, not what it leads to. */
-	if (unlinkat(dir, name, 0) < 0)
-		rc = workspace__fail(e, errno, &r);
-	close(dir);
-	return rc;
+	return workspace__remove(ws, path, w, e);
 }
 
 /* Patching. */
@@ -369,7 +394,7 @@ workspace_patched(struct workspace *ws, struct str path, struct str old, struct 
 
 int
 workspace_patch(struct workspace *ws, struct str path, struct str old, struct str new,
-		struct err *e)
+		struct witness *w, struct err *e)
 {
 	struct buf before = BUF_INIT(LIMIT_FILE_PATCH), after = BUF_INIT(LIMIT_FILE_PATCH);
 	struct place p;
@@ -379,7 +404,7 @@ workspace_patch(struct workspace *ws, struct str path, struct str old, struct st
 		return rc;
 	rc = place_patched(&p, old, new, &before, &after, e);
 	if (rc == 0)
-		rc = workspace__replace(&p, buf_str(&after), e);
+		rc = workspace__replace(&p, buf_str(&after), w, e);
 	workspace__leave(&p);
 	buf_done(&before);
 	buf_done(&after);

@@ -62,6 +62,9 @@ modified_show(struct job *j, struct str path, struct str before, struct str afte
 	int rc = workspace_target(j->context.workspace, path, &place, &j->out.err);
 
 	if (rc == 0) {
+		j->out.unchanged = before.ptr && str_eq(before, after);
+		if (!j->out.image[0])
+			image_of_bytes(before, j->out.image);
 		j->out.diff_cut = !diff_unified(&j->out.diff, buf_str(&place), before, after);
 		output_modified(&j->out, buf_str(&place));
 	}

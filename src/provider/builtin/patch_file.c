@@ -10,7 +10,7 @@ patch_file_run(void *instance, struct job *j)
 
 	(void)instance;
 	int rc = workspace_patch(j->context.workspace, path, argument_str(j, S("old")),
-				 argument_str(j, S("new")), &j->out.err);
+				 argument_str(j, S("new")), j->context.witness, &j->out.err);
 	if (rc < 0)
 		return rc;
 	output_textf(&j->out, "Patched %.*s", STR_ARG(path));

@@ -106,7 +106,10 @@ bench_start(struct bench *b, enum job_kind kind, const char *tool, const char *i
 	struct job_spec spec = {
 	    .kind = kind,
 	    .tool = catalog_find(b->catalog, str_of(tool)),
-	    .context = {S("sess_1"), S("turn_1"), S("tu_1"), b->sandbox->ws},
+	    .context = {.session = S("sess_1"),
+			.turn = S("turn_1"),
+			.tool_use_id = S("tu_1"),
+			.workspace = b->sandbox->ws},
 	    .report = bench_reported,
 	    .stream = bench_streamed,
 	    .owner = b,

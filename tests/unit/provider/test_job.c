@@ -124,7 +124,10 @@ a_job_keeps_copies_of_what_it_was_told(void **state)
 	char session[] = "sess_x";
 	struct job_spec spec = {
 	    .tool = catalog_find(b->catalog, S("list_dir")),
-	    .context = {str_of(session), S("t"), S("u"), b->sandbox->ws},
+	    .context = {.session = str_of(session),
+			.turn = S("t"),
+			.tool_use_id = S("u"),
+			.workspace = b->sandbox->ws},
 	    .report = bench_reported,
 	    .owner = b,
 	};

@@ -19,11 +19,12 @@ leads_nowhere(struct sandbox *s, struct str path)
 	assert_int_equal(workspace_check(s->ws, path, &s->err), E_PERMISSION);
 	assert_int_equal(workspace_read(s->ws, path, &s->out, &s->err), E_PERMISSION);
 	assert_int_equal(workspace_read_bytes(s->ws, path, &s->out, &s->err), E_PERMISSION);
-	assert_int_equal(workspace_write(s->ws, path, S("x"), &s->err), E_PERMISSION);
-	assert_int_equal(workspace_write_bytes(s->ws, path, S("x"), &s->err), E_PERMISSION);
-	assert_int_equal(workspace_append(s->ws, path, S("x"), &s->err), E_PERMISSION);
+	assert_int_equal(workspace_write(s->ws, path, S("x"), NULL, &s->err), E_PERMISSION);
+	assert_int_equal(workspace_write_bytes(s->ws, path, S("x"), NULL, &s->err), E_PERMISSION);
+	assert_int_equal(workspace_append(s->ws, path, S("x"), NULL, &s->err), E_PERMISSION);
 	assert_int_equal(workspace_list(s->ws, path, &s->out, &n, &s->err), E_PERMISSION);
-	assert_int_equal(workspace_patch(s->ws, path, S("canary"), S("x"), &s->err), E_PERMISSION);
+	assert_int_equal(workspace_patch(s->ws, path, S("canary"), S("x"), NULL, &s->err),
+			 E_PERMISSION);
 	assert_int_equal(workspace_patched(s->ws, path, S("canary"), S("x"), &s->out, &after,
 					   &s->err),
 			 E_PERMISSION);
@@ -133,14 +134,14 @@ links_inside_are_followed_and_the_target_is_replaced(void **state)
 	link_to(s, "d/e", "ws/dir");
 	assert_int_equal(workspace_check(s->ws, S("dir/l2"), &s->err), 0);
 	assert_int_equal(workspace_read(s->ws, S("dir/l2"), &s->out, &s->err), 0);
-	assert_int_equal(workspace_write(s->ws, S("dir/l2"), S("2"), &s->err), 0);
-	assert_int_equal(workspace_append(s->ws, S("l1"), S("3"), &s->err), 0);
-	assert_int_equal(workspace_patch(s->ws, S("l1"), S("3"), S("4"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("dir/l2"), S("2"), NULL, &s->err), 0);
+	assert_int_equal(workspace_append(s->ws, S("l1"), S("3"), NULL, &s->err), 0);
+	assert_int_equal(workspace_patch(s->ws, S("l1"), S("3"), S("4"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/d/real"), "24");
 	assert_int_equal(lstat(sandbox_path(s, "ws/l1"), &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	/* New files through a linked directory. */
-	assert_int_equal(workspace_write(s->ws, S("dir/new/x"), S("5"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("dir/new/x"), S("5"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/d/e/new/x"), "5");
 }
 
@@ -156,10 +157,11 @@ links_to_nothing_and_loops_are_refused(void **state)
 	assert_int_equal(workspace_check(s->ws, S("dangling"), &s->err), 0);
 	refused(s, workspace_read(s->ws, S("dangling"), &s->out, &s->err), E_EXECUTION,
 		"no such file: dangling");
-	refused(s, workspace_write(s->ws, S("dangling"), S("x"), &s->err), E_EXECUTION,
+	refused(s, workspace_write(s->ws, S("dangling"), S("x"), NULL, &s->err), E_EXECUTION,
 		"a link to nothing: dangling");
-	refused(s, workspace_write(s->ws, S("deeper"), S("x"), &s->err), E_EXECUTION, NULL);
-	refused(s, workspace_write(s->ws, S("dangling/x"), S("x"), &s->err), E_EXECUTION, NULL);
+	refused(s, workspace_write(s->ws, S("deeper"), S("x"), NULL, &s->err), E_EXECUTION, NULL);
+	refused(s, workspace_write(s->ws, S("dangling/x"), S("x"), NULL, &s->err), E_EXECUTION,
+		NULL);
 	leads_nowhere(s, S("a"));
 	assert_int_equal(entries(s), 4);
 }
@@ -206,17 +208,19 @@ shut_directories_stay_shut(void **state)
 	leads_nowhere(s, S("way/journal"));
 	leads_nowhere(s, S("straight"));
 	leads_nowhere(s, S(".state_not/../way/sub/../journal"));
-	assert_int_equal(workspace_delete(s->ws, S(".state/journal"), &s->err), E_PERMISSION);
+	assert_int_equal(workspace_delete(s->ws, S(".state/journal"), NULL, &s->err), E_PERMISSION);
 	refused(s, workspace_read(s->ws, S("way/journal"), &s->out, &s->err), E_PERMISSION,
 		"closed to tools: way/journal");
 	assert_string_equal(got(s, "ws/.state/journal"), CANARY);
 	/* Not there yet, but already closed. */
-	assert_int_equal(workspace_write(s->ws, S("future/x"), S("1"), &s->err), E_PERMISSION);
-	assert_int_equal(workspace_write(s->ws, S("future/x/y"), S("1"), &s->err), E_PERMISSION);
+	assert_int_equal(workspace_write(s->ws, S("future/x"), S("1"), NULL, &s->err),
+			 E_PERMISSION);
+	assert_int_equal(workspace_write(s->ws, S("future/x/y"), S("1"), NULL, &s->err),
+			 E_PERMISSION);
 	assert_null(got(s, "ws/future/x"));
 	/* The neighbours are open. */
-	assert_int_equal(workspace_write(s->ws, S(".state_not/x"), S("1"), &s->err), 0);
-	assert_int_equal(workspace_write(s->ws, S("future/y"), S("1"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S(".state_not/x"), S("1"), NULL, &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("future/y"), S("1"), NULL, &s->err), 0);
 	assert_int_equal(workspace_read(s->ws, S("a"), &s->out, &s->err), 0);
 	workspace_unref(ws);
 }
@@ -266,7 +270,7 @@ payload_try(struct sandbox *s, struct str path, int *opened)
 		assert_true(str_is(buf_str(&s->out), "inside"));
 	}
 	workspace_check(s->ws, path, &s->err);
-	if (workspace_write(s->ws, path, S("inside"), &s->err) == 0 && path.ptr[0] != '/') {
+	if (workspace_write(s->ws, path, S("inside"), NULL, &s->err) == 0 && path.ptr[0] != '/') {
 		char joined[PATH_MAX];
 		snprintf(joined, sizeof(joined), "%s/%.*s", workspace_path(s->ws), STR_ARG(path));
 		assert_non_null(realpath(joined, real));
@@ -345,9 +349,9 @@ a_link_swapped_meanwhile_never_leads_out(void **state)
 			refusals++;
 		}
 		if (i % 50 == 0)
-			workspace_write(s->ws, path, S("inside"), &s->err);
+			workspace_write(s->ws, path, S("inside"), NULL, &s->err);
 		if (i % 50 == 25)
-			workspace_append(s->ws, path, S("!"), &s->err);
+			workspace_append(s->ws, path, S("!"), NULL, &s->err);
 	}
 	atomic_store(&w.stop, true);
 	pthread_join(thread, NULL);

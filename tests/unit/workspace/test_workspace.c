@@ -52,10 +52,10 @@ paths_that_are_none_are_refused(void **state)
 	refused(s, workspace_read(s->ws, nul, &s->out, &s->err), E_VALIDATION,
 		"the path has a NUL character in it");
 	refused(s, workspace_check(s->ws, nul, &s->err), E_VALIDATION, NULL);
-	refused(s, workspace_write(s->ws, (struct str){longest, LIMIT_PATH}, S("x"), &s->err),
+	refused(s, workspace_write(s->ws, (struct str){longest, LIMIT_PATH}, S("x"), NULL, &s->err),
 		E_VALIDATION, "the path is too long: 4096 bytes; the limit is 4095");
 	/* Short enough as a path, too long as a name. */
-	refused(s, workspace_write(s->ws, (struct str){longest, 300}, S("x"), &s->err),
+	refused(s, workspace_write(s->ws, (struct str){longest, 300}, S("x"), NULL, &s->err),
 		E_VALIDATION, NULL);
 	refused(s, workspace_read(s->ws, (struct str){longest, 300}, &s->out, &s->err),
 		E_VALIDATION, NULL);
@@ -79,9 +79,9 @@ special_files_neither_block_nor_open(void **state)
 		struct str name = str_of(names[i]);
 		snprintf(text, sizeof(text), "not a regular file: %s", names[i]);
 		refused(s, workspace_read(s->ws, name, &s->out, &s->err), E_EXECUTION, text);
-		refused(s, workspace_write(s->ws, name, S("x"), &s->err), E_EXECUTION, text);
-		refused(s, workspace_append(s->ws, name, S("x"), &s->err), E_EXECUTION, text);
-		refused(s, workspace_patch(s->ws, name, S("x"), S("y"), &s->err), E_EXECUTION,
+		refused(s, workspace_write(s->ws, name, S("x"), NULL, &s->err), E_EXECUTION, text);
+		refused(s, workspace_append(s->ws, name, S("x"), NULL, &s->err), E_EXECUTION, text);
+		refused(s, workspace_patch(s->ws, name, S("x"), S("y"), NULL, &s->err), E_EXECUTION,
 			text);
 	}
 	close(sock);
@@ -100,7 +100,7 @@ large_files_are_refused_with_their_size(void **state)
 	assert_int_equal(workspace_read(s->ws, S("big"), &s->out, &s->err), 0);
 	assert_int_equal(s->out.len, LIMIT_FILE_READ);
 	/* And one byte more than may be written. */
-	refused(s, workspace_append(s->ws, S("big"), S("x"), &s->err), E_TOO_LARGE, NULL);
+	refused(s, workspace_append(s->ws, S("big"), S("x"), NULL, &s->err), E_TOO_LARGE, NULL);
 	close(fd);
 }
 
@@ -122,18 +122,18 @@ writing_makes_parents_and_reads_back(void **state)
 {
 	struct sandbox *s = *state;
 
-	assert_int_equal(workspace_write(s->ws, S("a/b/c/d.txt"), S("x\n"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("a/b/c/d.txt"), S("x\n"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/a/b/c/d.txt"), "x\n");
-	assert_int_equal(workspace_write(s->ws, S("a//b/./c/e.txt"), S("y"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("a//b/./c/e.txt"), S("y"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/a/b/c/e.txt"), "y");
-	refused(s, workspace_write(s->ws, S("a/b/c/d.txt/x"), S("y"), &s->err), E_EXECUTION,
+	refused(s, workspace_write(s->ws, S("a/b/c/d.txt/x"), S("y"), NULL, &s->err), E_EXECUTION,
 		"not a directory: a/b/c/d.txt/x");
-	refused(s, workspace_write(s->ws, S("a/b"), S("y"), &s->err), E_EXECUTION,
+	refused(s, workspace_write(s->ws, S("a/b"), S("y"), NULL, &s->err), E_EXECUTION,
 		"is a directory: a/b");
-	refused(s, workspace_write(s->ws, S("new/"), S("y"), &s->err), E_EXECUTION,
+	refused(s, workspace_write(s->ws, S("new/"), S("y"), NULL, &s->err), E_EXECUTION,
 		"is a directory: new/");
-	refused(s, workspace_write(s->ws, S("t"), S("\xff"), &s->err), E_VALIDATION, NULL);
-	assert_int_equal(workspace_write_bytes(s->ws, S("t"), S("\xff"), &s->err), 0);
+	refused(s, workspace_write(s->ws, S("t"), S("\xff"), NULL, &s->err), E_VALIDATION, NULL);
+	assert_int_equal(workspace_write_bytes(s->ws, S("t"), S("\xff"), NULL, &s->err), 0);
 }
 
 static void
@@ -141,9 +141,9 @@ nothing_is_made_for_a_path_that_turns_back(void **state)
 {
 	struct sandbox *s = *state;
 
-	refused(s, workspace_write(s->ws, S("new/../../secret"), S("x"), &s->err), E_PERMISSION,
-		"Path 'new/../../secret' escapes workspace boundary");
-	refused(s, workspace_write(s->ws, S("new/../deep/x"), S("x"), &s->err), E_EXECUTION,
+	refused(s, workspace_write(s->ws, S("new/../../secret"), S("x"), NULL, &s->err),
+		E_PERMISSION, "Path 'new/../../secret' escapes workspace boundary");
+	refused(s, workspace_write(s->ws, S("new/../deep/x"), S("x"), NULL, &s->err), E_EXECUTION,
 		"no such file: new/../deep/x");
 	assert_int_equal(entries(s), 0);
 }
@@ -167,9 +167,9 @@ modes_are_kept_and_new_files_follow_the_umask(void **state)
 	chmod(sandbox_path(s, "ws/run.sh"), 0751);
 	put(s, "ws/suid", "1");
 	chmod(sandbox_path(s, "ws/suid"), 04755);
-	assert_int_equal(workspace_write(s->ws, S("run.sh"), S("2"), &s->err), 0);
-	assert_int_equal(workspace_write(s->ws, S("suid"), S("2"), &s->err), 0);
-	assert_int_equal(workspace_write(s->ws, S("new"), S("2"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("run.sh"), S("2"), NULL, &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("suid"), S("2"), NULL, &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("new"), S("2"), NULL, &s->err), 0);
 	umask(old);
 	assert_int_equal(mode_of(s, "ws/run.sh"), 0751);
 	assert_int_equal(mode_of(s, "ws/suid"), 0755);
@@ -190,7 +190,7 @@ a_read_only_file_stays_as_it_is(void **state)
 		chmod(s->base, 0755);
 		assert_int_equal(seteuid(65534), 0);
 	}
-	int rc = workspace_write(s->ws, S("ro"), S("2"), &s->err);
+	int rc = workspace_write(s->ws, S("ro"), S("2"), NULL, &s->err);
 	if (me == 0)
 		assert_int_equal(seteuid(0), 0);
 	refused(s, rc, E_PERMISSION, "the file is read-only: ro");
@@ -209,9 +209,9 @@ a_hard_link_is_broken_and_the_outside_name_keeps_its_content(void **state)
 		snprintf(inside, sizeof(inside), "ws/%s", names[i]);
 		assert_int_equal(link(sandbox_path(s, "secret"), sandbox_path(s, inside)), 0);
 	}
-	assert_int_equal(workspace_write(s->ws, S("w"), S("new"), &s->err), 0);
-	assert_int_equal(workspace_append(s->ws, S("a"), S("!"), &s->err), 0);
-	assert_int_equal(workspace_patch(s->ws, S("p"), S("canary"), S("bird"), &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("w"), S("new"), NULL, &s->err), 0);
+	assert_int_equal(workspace_append(s->ws, S("a"), S("!"), NULL, &s->err), 0);
+	assert_int_equal(workspace_patch(s->ws, S("p"), S("canary"), S("bird"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "secret"), CANARY);
 	assert_string_equal(got(s, "ws/w"), "new");
 	assert_string_equal(got(s, "ws/a"), CANARY "!");
@@ -225,7 +225,7 @@ a_failed_write_leaves_no_temporary_file(void **state)
 
 	put(s, "ws/a", "old");
 	refused(s,
-		workspace_write_bytes(s->ws, S("a"), (struct str){much, LIMIT_FILE_WRITE + 1},
+		workspace_write_bytes(s->ws, S("a"), (struct str){much, LIMIT_FILE_WRITE + 1}, NULL,
 				      &s->err),
 		E_TOO_LARGE, NULL);
 	assert_string_equal(got(s, "ws/a"), "old");
@@ -266,11 +266,12 @@ readers_see_the_old_file_or_the_new_one(void **state)
 	pthread_t thread;
 
 	memset(text, 'a', 100000);
-	assert_int_equal(workspace_write(s->ws, S("f"), (struct str){text, 100000}, &s->err), 0);
+	assert_int_equal(workspace_write(s->ws, S("f"), (struct str){text, 100000}, NULL, &s->err),
+			 0);
 	assert_int_equal(pthread_create(&thread, NULL, read_on, &r), 0);
 	for (int i = 0; i < 200; i++) {
 		memset(text, 'a' + i % 26, 100000);
-		assert_int_equal(workspace_write(s->ws, S("f"), (struct str){text, 100000},
+		assert_int_equal(workspace_write(s->ws, S("f"), (struct str){text, 100000}, NULL,
 						 &s->err),
 				 0);
 	}
@@ -287,7 +288,7 @@ append_on(void *arg)
 	struct err e;
 
 	for (int i = 0; i < 50; i++)
-		assert_int_equal(workspace_append(s->ws, S("log"), S("x\n"), &e), 0);
+		assert_int_equal(workspace_append(s->ws, S("log"), S("x\n"), NULL, &e), 0);
 	return NULL;
 }
 
@@ -308,8 +309,8 @@ appending_adds_and_creates(void **state)
 {
 	struct sandbox *s = *state;
 
-	assert_int_equal(workspace_append(s->ws, S("d/log"), S("a\n"), &s->err), 0);
-	assert_int_equal(workspace_append(s->ws, S("d/log"), S("b\n"), &s->err), 0);
+	assert_int_equal(workspace_append(s->ws, S("d/log"), S("a\n"), NULL, &s->err), 0);
+	assert_int_equal(workspace_append(s->ws, S("d/log"), S("b\n"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/d/log"), "a\nb\n");
 }
 
@@ -408,17 +409,18 @@ deleting_takes_files_and_links_but_no_directories(void **state)
 	link_to(s, "a", "ws/l");
 	link_to(s, sandbox_path(s, "secret"), "ws/out");
 	mkdir(sandbox_path(s, "ws/d"), 0755);
-	assert_int_equal(workspace_delete(s->ws, S("l"), &s->err), 0);
-	assert_int_equal(workspace_delete(s->ws, S("out"), &s->err), 0);
+	assert_int_equal(workspace_delete(s->ws, S("l"), NULL, &s->err), 0);
+	assert_int_equal(workspace_delete(s->ws, S("out"), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/a"), "1");
 	assert_string_equal(got(s, "secret"), CANARY);
-	assert_int_equal(workspace_delete(s->ws, S("a"), &s->err), 0);
+	assert_int_equal(workspace_delete(s->ws, S("a"), NULL, &s->err), 0);
 	assert_null(got(s, "ws/a"));
-	refused(s, workspace_delete(s->ws, S("a"), &s->err), E_EXECUTION, "no such file: a");
-	refused(s, workspace_delete(s->ws, S("d"), &s->err), E_EXECUTION, "is a directory: d");
-	refused(s, workspace_delete(s->ws, S("../secret"), &s->err), E_PERMISSION,
+	refused(s, workspace_delete(s->ws, S("a"), NULL, &s->err), E_EXECUTION, "no such file: a");
+	refused(s, workspace_delete(s->ws, S("d"), NULL, &s->err), E_EXECUTION,
+		"is a directory: d");
+	refused(s, workspace_delete(s->ws, S("../secret"), NULL, &s->err), E_PERMISSION,
 		"Path '../secret' escapes workspace boundary");
-	refused(s, workspace_delete(s->ws, S(".."), &s->err), E_PERMISSION, NULL);
+	refused(s, workspace_delete(s->ws, S(".."), NULL, &s->err), E_PERMISSION, NULL);
 	assert_string_equal(got(s, "secret"), CANARY);
 }
 
@@ -428,21 +430,22 @@ a_patch_needs_exactly_one_place(void **state)
 	struct sandbox *s = *state;
 
 	put(s, "ws/f", "one two two\r\n");
-	refused(s, workspace_patch(s->ws, S("f"), S("three"), S("x"), &s->err), E_EXECUTION,
+	refused(s, workspace_patch(s->ws, S("f"), S("three"), S("x"), NULL, &s->err), E_EXECUTION,
 		"patch source not found in 'f'");
-	refused(s, workspace_patch(s->ws, S("f"), S("two"), S("x"), &s->err), E_EXECUTION,
+	refused(s, workspace_patch(s->ws, S("f"), S("two"), S("x"), NULL, &s->err), E_EXECUTION,
 		"patch source appears 2 times in 'f'; must be unique");
-	refused(s, workspace_patch(s->ws, S("f"), S(""), S("x"), &s->err), E_VALIDATION, NULL);
-	refused(s, workspace_patch(s->ws, S("g"), S("a"), S("x"), &s->err), E_EXECUTION,
+	refused(s, workspace_patch(s->ws, S("f"), S(""), S("x"), NULL, &s->err), E_VALIDATION,
+		NULL);
+	refused(s, workspace_patch(s->ws, S("g"), S("a"), S("x"), NULL, &s->err), E_EXECUTION,
 		"no such file: g");
 	assert_string_equal(got(s, "ws/f"), "one two two\r\n");
-	assert_int_equal(workspace_patch(s->ws, S("f"), S("one "), S(""), &s->err), 0);
+	assert_int_equal(workspace_patch(s->ws, S("f"), S("one "), S(""), NULL, &s->err), 0);
 	assert_string_equal(got(s, "ws/f"), "two two\r\n");
 	put(s, "ws/aaa", "aaa");
-	refused(s, workspace_patch(s->ws, S("aaa"), S("aa"), S("b"), &s->err), E_EXECUTION,
+	refused(s, workspace_patch(s->ws, S("aaa"), S("aa"), S("b"), NULL, &s->err), E_EXECUTION,
 		"patch source appears 2 times in 'aaa'; must be unique");
 	put(s, "ws/empty", "");
-	refused(s, workspace_patch(s->ws, S("empty"), S("aa"), S("b"), &s->err), E_EXECUTION,
+	refused(s, workspace_patch(s->ws, S("empty"), S("aa"), S("b"), NULL, &s->err), E_EXECUTION,
 		"patch source not found in 'empty'");
 }
 
@@ -487,7 +490,7 @@ a_target_is_where_the_write_goes(void **state)
 		buf_reset(&s->out);
 		assert_int_equal(workspace_target(s->ws, path, &s->out, &s->err), 0);
 		assert_string_equal(buf_z(&s->out), cases[i].want);
-		assert_int_equal(workspace_write(s->ws, path, path, &s->err), 0);
+		assert_int_equal(workspace_write(s->ws, path, path, NULL, &s->err), 0);
 		char name[64];
 		snprintf(name, sizeof(name), "ws/%s", cases[i].want);
 		assert_string_equal(got(s, name), cases[i].path);
