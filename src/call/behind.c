@@ -19,7 +19,8 @@ progressed(struct behind *b, const struct json *params)
 {
 	struct call *c = call_of(b);
 
-	call_extend(c, c->tool->timeout_ms);
+	call_extend(c, call_timeout_ms(c));
+	progressing_tell(c, params);
 	behind_progress(c->turn->behind, params);
 }
 
@@ -38,7 +39,7 @@ asked(struct behind *b, struct inquiry *q, struct err *e)
 
 	if (code == 0) {
 		c->people_ms += policy_confirm_ms(c->gw->policy);
-		call_extend(c, policy_confirm_ms(c->gw->policy) + c->tool->timeout_ms);
+		call_extend(c, policy_confirm_ms(c->gw->policy) + call_timeout_ms(c));
 	}
 	return code;
 }
@@ -53,14 +54,36 @@ call_behind(struct call *c)
 	return &c->behind;
 }
 
-/* However much progress there is, a call ends at max_ms of its own time. */
+/* What the configuration says of the tool, else what the tool says of itself. */
+unsigned
+call_max_ms(const struct call *c)
+{
+	const struct tuning *t = c->tuning;
+	unsigned own = c->tool->max_ms ? c->tool->max_ms : LIMIT_CALL_SLOW_MS;
+	unsigned quiet = t->timeout_ms ? t->timeout_ms : c->tool->timeout_ms;
+
+	if (t->max_ms)
+		return t->max_ms;
+	return own > quiet ? own : quiet;
+}
+
+unsigned
+call_timeout_ms(const struct call *c)
+{
+	unsigned quiet = c->tuning->timeout_ms ? c->tuning->timeout_ms : c->tool->timeout_ms;
+	unsigned most = call_max_ms(c);
+
+	return quiet < most ? quiet : most;
+}
+
+/* However much progress there is, a call ends at call_max_ms of its own time. */
 void
 call_extend(struct call *c, uint64_t by_ms)
 {
 	uint64_t ran = (clock_mono_us() - c->called_mono_us) / 1000;
-	uint64_t most = c->tool->max_ms + c->people_ms;
+	uint64_t most = call_max_ms(c) + c->people_ms;
 
-	if (c->ending || c->tool->max_ms == 0 || ran >= most)
+	if (c->ending || c->place != PLACE_RUNNING || ran >= most)
 		return;
 	uint64_t more = by_ms < most - ran ? by_ms : most - ran;
 	c->allowed_ms = (unsigned)(ran + more);

@@ -1,5 +1,6 @@
 /* call.c - making a call, moving it between places, handing its result to the turn. */
 
+#include "call/changes.h"
 #include "call/stage.h"
 
 #include <stdlib.h>
@@ -30,6 +31,10 @@ call_move(struct call *c, enum place to)
 	if (c->place == to)
 		return;
 	CHECK(places[c->place].next & 1u << to);
+	if (to == PLACE_RUNNING)
+		progressing_begin(c);
+	else if (c->progress && to != PLACE_ENDING)
+		progressing_end(c);
 	list_remove(&c->in_place);
 	c->place = to;
 	list_push(&c->gw->at[to], &c->in_place);
@@ -56,6 +61,8 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->stage = -1;
 	buf_init(&c->repairs, LIMIT_REPAIRS_BYTES);
 	buf_init(&c->artifacts, 8 * KIB);
+	buf_init(&c->input_text, LIMIT_JSON_BYTES * 6); /* every letter may need an escape */
+	buf_init(&c->result_text, LIMIT_RESULT_BYTES);
 	c->tool_use_id =
 	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
@@ -90,9 +97,13 @@ call_free(struct call *c)
 	if (c->spool)
 		spool_done(c->spool);
 	buf_done(&c->artifacts);
+	buf_done(&c->input_text);
+	buf_done(&c->result_text);
 	buf_done(&c->repairs);
 	json_doc_unref(c->input_doc);
+	changes_drop(c);
 	tool_unref(c->tool);
+	tunings_unref(c->tunings);
 	session_unref(c->session);
 	arena_free(c->arena);
 }
@@ -130,6 +141,7 @@ call__finish(struct call *c)
 	    .is_error = failed || !c->out.success,
 	    .error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
 	    .code = failed ? c->err.code : 0,
+	    .retry_after_ms = failed ? c->err.retry_after_ms : 0,
 	    .rpc_code = failed ? c->out.rpc_code : 0,
 	    .rpc_data = buf_take(&c->out.rpc_data),
 	    .extra = buf_take(&c->out.extra),
@@ -148,7 +160,7 @@ call__finish(struct call *c)
 	call_free(c);
 	turn_settle(turn, index, &came);
 	session_unref(s);
-	if (gw->stopping && gw->calls.len == 0 && gw->idle)
+	if (gateway__is_idle(gw))
 		defer(gw->loop, &gw->idle_soon, gw->idle, gw->idle_arg);
 }
 

@@ -15,9 +15,21 @@
 #include "provider/provider.h"
 
 struct claim;
+struct hook_run;
+struct hooks;
 struct form;
 struct keeping;
+struct meter;
 struct scope_check;
+struct changes;
+struct tuning;
+
+/* One of those whose failures and calls are counted (meter.c). */
+struct metered {
+	struct meter *meter; /* the gateway's; NULL: nothing is counted */
+	const struct tuning *tuning;
+	bool begun, tries; /* an attempt is under way; it is the one that tries */
+};
 
 struct call {
 	/* from the door */
@@ -37,7 +49,9 @@ struct call {
 	struct behind behind;
 
 	/* the driver's */
-	int stage; /* -1 before the first */
+	int stage;         /* in gw->chain; -1 before the first */
+	bool returning;    /* on the way out */
+	uint64_t since_us; /* monotonic: what came before is charged to its stage */
 	enum place place;
 	struct node in_place;
 	struct deferred waking;
@@ -51,7 +65,21 @@ struct call {
 	uint64_t opened_mono_us;
 
 	/* resolve */
-	struct tool *tool; /* a reference, to the end: the journal row names its effects */
+	struct tool *tool;       /* a reference, to the end: the journal row names its effects */
+	struct tunings *tunings; /* a reference, or NULL: what it was read from */
+	const struct tuning *tuning; /* how it is run */
+	struct metered metered[2];   /* the tool, its server */
+
+	/* hooks */
+	struct hooks *hooks;       /* as they were when it came by, a reference; NULL: none */
+	size_t hook_at;            /* how many of them were looked at, this way */
+	struct hook_run *hook_run; /* a program at work, or NULL */
+	bool hook_calls;           /* a function is at work: it may change the call */
+	bool aborted;              /* by one of them: none comes after it */
+
+	/* for functions of the program that holds the gateway (guest.c) */
+	struct buf input_text, result_text;
+	const struct json *input_text_of; /* the input that is the text of */
 
 	/* args */
 	struct buf repairs; /* of the input, as schema/repair.h reports them */
@@ -63,17 +91,27 @@ struct call {
 
 	/* scope */
 	struct scope_check *check;
+	struct str targets; /* where its paths lead, from the root; each ends with a NUL */
+
+	const char *must_ask; /* why a person is asked whatever the policy says; NULL: no reason */
 
 	/* policy */
 	enum policy_mode mode;
 	bool ask;
+	bool alone; /* asked whatever was remembered, and answered for this call alone */
 	struct str rule;
 
 	/* confirm */
 	struct job *preview;
 	struct question *question;
-	struct form *form; /* the same, in the client that made the call; or NULL */
+	struct form *form;    /* the same, in the client that made the call; or NULL */
+	unsigned asked;       /* how often: again when what was shown has changed */
+	char reviewed_by[32]; /* who allowed it; "": nobody was asked */
+	int64_t reviewed_us;
+	char shown_hash[DIGEST_TEXT]; /* of all they were shown */
 	char asked_event[ULID_LEN + 1];
+	char shown_image[DIGEST_TEXT]; /* of the file as the question showed it; "": none was shown
+					*/
 
 	/* slot */
 	struct slot slot;
@@ -81,6 +119,8 @@ struct call {
 	/* dispatch */
 	struct claim *claim; /* that the journal knows of it; NULL: needs none */
 	struct job *job;
+	unsigned attempts;       /* begun so far */
+	struct changes *changes; /* to files, as its jobs make them; NULL: none can be made */
 	unsigned allowed_ms;     /* in all, as it stands */
 	uint64_t people_ms;      /* that people were given meanwhile, beside the tool's own time */
 	int ending;              /* E_TIMEOUT or E_CANCELLED once the job was told to stop */
@@ -93,6 +133,8 @@ struct call {
 		size_t len;
 	} cut[2]; /* of stdout and stderr: a character that has begun but not ended */
 
+	struct progress *progress; /* how far it is; NULL: it has not said, and runs for short */
+
 	/* result */
 	struct output out; /* from dispatch on */
 	struct keeping *keeping;
@@ -104,6 +146,12 @@ int call_new(struct gateway *gw, struct turn *turn, size_t index, const struct c
 	     struct call **ret, struct err *e);
 void call_start(struct call *c); /* soon */
 void call_cancel(struct call *c);
+/* guest.c: what a function may see of it. Valid until the call goes on; NULL: there is none, or no
+ * memory for it. */
+const char *call_input_text(struct call *c);
+const char *call_result_text(struct call *c); /* text alone, or why it failed */
+bool call_is_error(const struct call *c);
+
 void call_free(struct call *c); /* for one that was never started, or is over */
 
 #endif

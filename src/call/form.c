@@ -33,7 +33,7 @@ static const struct choice {
 static bool
 is_offered(const struct call *c, const struct choice *choice)
 {
-	return choice->scope != SCOPE_SESSION || !c->session->shared;
+	return choice->scope == SCOPE_ONCE || (!c->session->shared && !c->alone);
 }
 
 /* Line by line, without what could move a cursor or hide. Arguments are one line, however long, and
@@ -66,6 +66,9 @@ write_message(struct buf *out, const struct call *c, const struct question_text 
 	if (c->tool->requires_workspace)
 		buf_addf(out, ", in %.*s", STR_ARG(t->workspace));
 	buf_addz(out, ")");
+	if (t->again)
+		buf_addz(out, "\n[the file has changed since you were asked; this is what would "
+			      "change now]");
 	if (t->command.ptr)
 		add_lines(out, t->command, false);
 	else if (t->diff.ptr)

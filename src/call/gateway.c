@@ -14,6 +14,10 @@ gateway_init(struct gateway *gw)
 	for (size_t i = 0; i < PLACE__COUNT; i++)
 		list_init(&gw->at[i]);
 	map_init(&gw->calls, LIMIT_CALLS);
+	map_init(&gw->tool_meters, LIMIT_TOOLS);
+	map_init(&gw->server_meters, LIMIT_TOOLS);
+	list_init(&gw->stragglers);
+	chain_init(gw);
 	gw->count = (struct counters){0};
 	gw->watchers = 0;
 	gw->stopping = false;
@@ -23,8 +27,13 @@ void
 gateway_done(struct gateway *gw)
 {
 	CHECK(gw->calls.len == 0);
+	timer_stop(gw->loop, &gw->long_calls);
+	late_forget(gw);
+	meters_done(&gw->tool_meters);
+	meters_done(&gw->server_meters);
 	defer_cancel(&gw->idle_soon);
 	map_done(&gw->calls);
+	chain_done(gw);
 }
 
 void
@@ -36,8 +45,14 @@ gateway_stop(struct gateway *gw, void (*idle)(void *arg), void *arg)
 	size_t at = 0;
 	for (struct call *c; (c = map_each(&gw->calls, &at));)
 		call_cancel(c);
-	if (gw->calls.len == 0)
+	if (gateway__is_idle(gw))
 		defer(gw->loop, &gw->idle_soon, idle, arg);
+}
+
+bool
+gateway__is_idle(const struct gateway *gw)
+{
+	return gw->stopping && gw->idle && gw->calls.len == 0 && gw->undoing == 0;
 }
 
 static int
@@ -196,7 +211,9 @@ write_live_call(struct jw *w, const struct call *c)
 	jw_member(w, "tool_name", c->tool_name);
 	jw_member_z(w, "state", place_name(c->place));
 	jw_member(w, "input_summary", c->input_summary);
+	jw_member_z(w, "client", c->session->client);
 	jw_member_z(w, "opened_at", when);
+	jw_key(w, "progress"), progress_write(w, c->progress);
 	jw_end(w);
 }
 

@@ -9,12 +9,16 @@
 #define CALL_GATEWAY_H
 
 #include "artifact/artifact.h"
+#include "base/limits.h"
 #include "catalog/browse.h"
 #include "catalog/catalog.h"
 #include "event/bus.h"
+#include "event/progress.h"
+#include "event/toast.h"
 #include "policy/grant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
+#include "policy/tuning.h"
 #include "search/learned.h"
 #include "session/session.h"
 #include "session/turn.h"
@@ -22,6 +26,20 @@
 #include "upstream/upstream.h"
 
 struct call;
+struct undo;
+struct guest;
+struct hf_call;
+struct hook;
+struct hooks;
+struct stage;
+
+/* One stage of the chain, and what it has cost so far. */
+struct link {
+	const struct stage *stage;
+	struct guest *guest; /* whose it is; NULL: everybody has it */
+	uint64_t entries;
+	uint64_t total_us, max_us; /* of calls in it, what they wait there too */
+};
 
 enum place {
 #define PLACE(name, word, next, sentence) PLACE_##name,
@@ -44,6 +62,7 @@ struct gateway {
 	struct loop *loop;
 	struct catalog *catalog;
 	struct policy *policy;
+	struct tunings *tunings; /* how tools are run; NULL: as they say themselves */
 	struct grants *grants;
 	struct questions *questions;
 	struct bus *bus;
@@ -52,16 +71,30 @@ struct gateway {
 	struct sessions *sessions;
 	struct upstreams *upstreams; /* the MCP servers behind; or NULL */
 	struct learned *learned;     /* or NULL */
+	struct progresses *progress; /* or NULL */
+	struct toasts *toasts;       /* or NULL */
+	struct undo *undo;           /* what files were before; or NULL */
 	void (*taught)(void *arg);   /* it has changed, and should be kept; may be NULL */
 	void *taught_arg;
-	const char *const *shut; /* directories no workspace opens, NULL-terminated */
+	unsigned patience_ms;        /* with jobs that were told to stop; 0: LIMIT_ABANDON_MS */
+	void (*left_behind)(void);   /* one did not; may be NULL */
+	const char *const *shut;     /* directories no workspace opens, NULL-terminated */
+	struct confine_house *house; /* of hooks that are programs; NULL: they are open */
 
 	/* private to src/call */
+	struct timer long_calls; /* looks for calls that have been running for long */
+
+	struct link chain[LIMIT_STAGES]; /* the way of a call, in order */
+	size_t chain_len;
+	struct hooks *hooks; /* a reference; NULL: there are none */
 	struct list at[PLACE__COUNT];
-	struct map calls; /* by id */
+	struct map calls;                      /* by id */
+	struct map tool_meters, server_meters; /* struct meter (meter.c) */
+	struct list stragglers;                /* jobs that were left behind (late.c) */
 	struct counters count;
 	bool catching_up;  /* held calls wait for the journal */
 	unsigned watchers; /* people who would see a question */
+	unsigned undoing;  /* undos under way (undoing.c) */
 	bool stopping;
 	void (*idle)(void *arg); /* after gateway_stop, once no call is left */
 	void *idle_arg;
@@ -128,10 +161,63 @@ int gateway_browse(struct gateway *gw, struct session *s, const struct browse_ar
 int gateway_hydrate(struct gateway *gw, struct session *s, struct str tool, struct jw *w,
 		    struct err *e);
 
+/*
+ * chain.c. A stage of the program that holds the gateway, beside one that is there. Functions may
+ * be missing; verdicts are those of holdfast.h. Everything is called on the loop. E_EXISTS,
+ * E_NOT_FOUND (no such neighbour), E_FORBIDDEN (not there, or a call is alive), E_VALIDATION,
+ * E_LIMIT, E_NOMEM.
+ */
+struct guest_stage {
+	const char *name, *sentence;
+	int (*enter)(struct hf_call *call, void *arg);
+	int (*wake)(struct hf_call *call, void *arg);
+	void (*leave)(struct hf_call *call, void *arg);
+	void *arg;
+};
+int gateway_use(struct gateway *gw, const struct guest_stage *s, bool after, struct str neighbour,
+		struct err *e);
+/* {"stages": [...], "hooks": [...]}: the chain as it is, and what hangs on it. */
+void gateway_write_pipeline(struct jw *w, const struct gateway *gw);
+/* Everything that rests in such a stage looks again. */
+void gateway_wake_guests(struct gateway *gw);
+void gateway_wake_call(struct gateway *gw, struct str id); /* the same of one; no-op without it */
+
+/* hooks.c. One more function, or other programs instead of those before; calls that are past them
+ * keep theirs. References are taken. E_LIMIT, E_NOMEM: all stays as it was. */
+int gateway_hook(struct gateway *gw, struct hook *h, struct err *e);
+int gateway_set_programs(struct gateway *gw, struct hook *const *programs, size_t count,
+			 struct err *e);
+
+/*
+ * undoing.c. What a call or a turn did to files is taken back, or what the last did in a workspace
+ * (in it, above or below it; {NULL,0}: anywhere). `answer` is JSON, to be taken or not; with an
+ * error it means nothing. Called once, on the loop, never inside, unless these fail at once.
+ */
+typedef void (*gateway_answer_fn)(const struct err *e, struct buf *answer, void *arg);
+struct undo_order {
+	struct str call, turn; /* {NULL,0}: not by this */
+	bool last;
+	struct str workspace;
+	bool force, dry_run;
+};
+int gateway_undo(struct gateway *gw, const struct undo_order *o, gateway_answer_fn done, void *arg,
+		 struct err *e);
+/* The history, newest first. */
+struct changes_query {
+	struct str session, call; /* {NULL,0}: all */
+	struct str pattern;       /* base/glob.h; "": all */
+	size_t limit;
+};
+int gateway_changes(struct gateway *gw, const struct changes_query *q, gateway_answer_fn done,
+		    void *arg, struct err *e);
+
 /* A person is looking at this gateway's events and could answer. */
 void gateway_watch(struct gateway *gw, bool begins);
 
 bool tool_visible(const struct tool *t, const struct session *s);
+
+/* Members of an open object: how the breaker of a server stands, and when it is tried again. */
+void gateway_write_breaker(struct jw *w, const struct gateway *gw, struct str server);
 
 /* Counts per place, sessions, questions, totals. */
 void gateway_write_status(struct jw *w, const struct gateway *gw); /* members of an open object */

@@ -36,6 +36,7 @@ journal_put(struct call *c, const char *state)
 	uint64_t called = c->called_mono_us;
 	bool over = state[0] != 'r';
 	bool failed = c->err.code < 0;
+	char layers[CONFINE_TEXT];
 	struct buf input = BUF_INIT(LIMIT_JOURNAL_INPUT_BYTES),
 		   modified = BUF_INIT(LIMIT_RESULT_BYTES);
 
@@ -58,16 +59,22 @@ journal_put(struct call *c, const char *state)
 		    failed && c->err.inside[0] ? str_of(c->err.inside) : (struct str){NULL, 0},
 		.rule = c->rule,
 		.input = c->input ? input_text(c, &input) : S("null"),
+		.input_is_json = true,
 		.input_hash = c->input_hash[0] ? str_of(c->input_hash) : (struct str){NULL, 0},
 		.files_modified = modified.len ? buf_str(&modified) : (struct str){NULL, 0},
 		.command = c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0},
+		.reviewed_by = c->reviewed_us ? str_of(c->reviewed_by) : (struct str){NULL, 0},
+		.reviewed_us = c->reviewed_us,
+		.shown_hash = c->reviewed_us ? str_of(c->shown_hash) : (struct str){NULL, 0},
+		.confinement = c->out.layers ? str_of(confine_text(c->out.layers, layers))
+					     : (struct str){NULL, 0},
 		.opened_us = c->opened_us,
 		.closed_us = over ? clock_wall_us() : 0,
 		.waited_ms = (int64_t)((called ? called : now) - c->opened_mono_us) / 1000,
 		.ran_ms = called ? (int64_t)(now - called) / 1000 : 0,
 		.input_bytes = (int64_t)c->input_bytes,
 		.output_bytes = (int64_t)c->out.content.len,
-		.attempts = called ? 1 : 0,
+		.attempts = c->attempts,
 		.success = over && !failed && c->out.success,
 	    });
 	buf_done(&input);

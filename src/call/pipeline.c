@@ -1,16 +1,18 @@
 /*
  * pipeline.c - START READING HERE. The way of a call, and what drives it.
  *
- *        record  admit  resolve  args  scope  policy  confirm  slot  dispatch  result
- *  in     -------------------------------------------------------------------------->
- *  out   <--------------------------------------------------------------------------
+ *        record  admit  resolve  hooks  args  scope  policy  confirm  slot  dispatch  result
+ *  in     --------------------------------------------------------------------------------->
+ *  out   <---------------------------------------------------------------------------------
  *
- * The table (tbl/stages.def) is the architecture; the driver below knows no stage by name.
- * A stage answers NEXT, WAIT, DONE or FAIL. Waiting is an answer like any other, so a person
+ * The table (tbl/stages.def) is the architecture; the driver below knows no stage by name. A
+ * gateway has a chain of its own (chain.c): the table, and stages of the program that holds it. A
+ * stage answers NEXT, WAIT, BACK, DONE or FAIL. Waiting is an answer like any other, so a person
  * who thinks for four minutes and a tool that answers in four milliseconds are the same here.
  *
  * Invariants:
- *  1. leave runs exactly once for each stage that was entered, in reverse order.
+ *  1. leave runs exactly once for each stage that was entered, in reverse order; after, where there
+ *     is one, before it.
  *  2. A call rests in a place (tbl/places.def) exactly while it waits.
  *  3. Stages are entered, woken and left from the loop only, never from inside each other.
  */
@@ -20,40 +22,103 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+
 const struct stage call_stages[] = {
-#define STAGE(name, sentence, wake, leave) {#name, sentence, name##_enter, wake, leave},
+#define STAGE(name, sentence, wake, after, leave)                                                  \
+	{#name, sentence, name##_enter, wake, after, leave},
 #include "../../tbl/stages.def"
 #undef STAGE
 };
 const size_t call_stage_count = ARRAY_LEN(call_stages);
 
+static const struct stage *
+stage_of(const struct call *c)
+{
+	return c->gw->chain[c->stage].stage;
+}
+
+/* The time since the last look belongs to the stage the call is in: one reading for each step. */
+static void
+charge(struct call *c)
+{
+	struct link *l = &c->gw->chain[c->stage];
+	uint64_t now = clock_mono_us(), spent = now - c->since_us;
+
+	l->total_us += spent;
+	l->max_us = spent > l->max_us ? spent : l->max_us;
+	c->since_us = now;
+}
+
+static enum verdict
+enter(struct call *c)
+{
+	if (c->stage >= 0)
+		charge(c);
+	c->stage++;
+	c->gw->chain[c->stage].entries++;
+	return stage_of(c)->enter(c);
+}
+
+static void
+leave(struct call *c)
+{
+	if (stage_of(c)->leave)
+		stage_of(c)->leave(c);
+	if (c->stage == 0)
+		charge(c); /* closing the journal entry */
+	c->stage--;
+}
+
+/* Also called to go on, when a stage waits on the way out. */
 static void
 go_up(struct call *c)
 {
-	for (; c->stage >= 0; c->stage--)
-		if (call_stages[c->stage].leave)
-			call_stages[c->stage].leave(c);
+	for (; c->stage >= 0; leave(c)) {
+		if (!stage_of(c)->after)
+			continue;
+		if (stage_of(c)->after(c) == WAIT) {
+			CHECK(c->place != PLACE_MOVING);
+			return;
+		}
+		charge(c);
+	}
 	call_move(c, PLACE_OVER);
 	call__finish(c);
+}
+
+static void
+turn_round(struct call *c)
+{
+	charge(c);
+	c->returning = true;
+	go_up(c);
+}
+
+/* What was shown to a person is no longer so: everything from there on once more. */
+static void
+go_back(struct call *c)
+{
+	int confirm = (int)chain_find(c->gw, S("confirm"));
+
+	CHECK(c->stage >= confirm);
+	charge(c);
+	while (c->stage >= confirm)
+		leave(c);
 }
 
 static void
 advance(struct call *c, enum verdict v)
 {
 	for (;;) {
-		if (v == NEXT && (size_t)c->stage + 1 == call_stage_count)
+		if (v == NEXT && (size_t)c->stage + 1 == c->gw->chain_len)
 			v = DONE;
 		switch (v) {
-		case NEXT:
-			c->stage++;
-			v = call_stages[c->stage].enter(c);
-			continue;
+		case BACK: go_back(c); /* fallthrough */
+		case NEXT: v = enter(c); continue;
 		case WAIT: CHECK(c->place != PLACE_MOVING); return;
-		case FAIL:
-			CHECK(c->err.code < 0);
-			go_up(c);
-			return;
-		case DONE: go_up(c); return;
+		case FAIL: CHECK(c->err.code < 0); /* fallthrough */
+		case DONE: turn_round(c); return;
 		}
 		BUG("a stage gave no verdict");
 	}
@@ -64,10 +129,14 @@ wake_now(void *arg)
 {
 	struct call *c = arg;
 
-	if (c->stage < 0)
+	if (c->returning) {
+		go_up(c);
+	} else if (c->stage < 0) {
+		c->since_us = clock_mono_us();
 		advance(c, NEXT);
-	else
-		advance(c, call_stages[c->stage].wake(c));
+	} else {
+		advance(c, stage_of(c)->wake(c));
+	}
 }
 
 void

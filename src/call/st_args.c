@@ -86,5 +86,6 @@ args_enter(struct call *c)
 		return fail_invalid(c, schema);
 	if (fingerprint(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
+	repeat_look(c);
 	return NEXT;
 }

@@ -2,8 +2,13 @@
  * st_confirm.c - rest until a person has answered, or the question expires.
  *
  * First the tool says what it would do (a preview job: no effect), so that the question can show
- * it. A call whose preview fails is never asked about: it could not run.
+ * it. A call whose preview fails is never asked about: it could not run; and one that would change
+ * nothing needs no yes. What was shown is bound to the file as it was then (c->shown_image): where
+ * that has changed when the tool is about to write, nothing is written and the call comes back here
+ * (verdict BACK), to be asked about again.
  */
+
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "call/stage.h"
@@ -33,12 +38,6 @@ confirm_enter(struct call *c)
 
 	if (!c->ask)
 		return NEXT;
-	if (!c->turn->attended && c->gw->watchers == 0)
-		return call_fail(c, E_CONFIRM_TIMEOUT,
-				 "%.*s needs a yes (%.*s), and nobody can be asked: there is no "
-				 "terminal and nobody "
-				 "watches this gateway",
-				 STR_ARG(c->tool->name), STR_ARG(c->rule));
 	struct job_spec spec = {
 	    .kind = JOB_PREVIEW,
 	    .tool = c->tool,
@@ -100,6 +99,9 @@ announce_requested(struct call *c, const struct question_text *t)
 	jw_member_bool(w, "command_cut", command_cut);
 	jw_member(w, "diff", diff);
 	jw_member_bool(w, "diff_cut", diff_cut || t->diff_cut);
+	jw_member(w, "shown_hash", t->shown_hash);
+	jw_member_bool(w, "once_only", t->alone);
+	jw_member_bool(w, "asked_again", t->again);
 	jw_member(w, "remembered_prefix", t->prefix);
 	jw_member(w, "rule", t->rule);
 	jw_member_z(w, "expires_at", expires);
@@ -113,21 +115,56 @@ or_none(const struct buf *b)
 	return b->len ? buf_str(b) : (struct str){NULL, 0};
 }
 
+/* A server's tool shows nothing of what it would do; but what it is given may be a patch. */
+static struct str
+patch_in(const struct json *input)
+{
+	static const struct str names[] = {S("patch"), S("diff"), S("unified_diff")};
+	static const struct str heads[] = {S("--- "), S("diff --git "), S("*** Begin Patch")};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct str text = json_str(json_get(input, names[i]));
+		for (size_t k = 0; text.ptr && k < ARRAY_LEN(heads); k++)
+			if (str_starts(text, heads[k]))
+				return text;
+	}
+	return (struct str){NULL, 0};
+}
+
+/* Of all that a person decides by. */
+static void
+hash_shown(struct call *c, const struct question_text *t)
+{
+	struct buf b = BUF_INIT(LIMIT_JSON_BYTES * 4);
+
+	buf_addf(&b, "%.*s\n%s\n%s\n", STR_ARG(c->tool->id), c->input_hash, c->shown_image);
+	buf_add(&b, t->command.ptr ? t->command : t->diff);
+	digest_bytes(buf_str(&b), c->shown_hash);
+	buf_done(&b);
+}
+
+static enum verdict
+open_question(struct call *c, const struct question_text *text)
+{
+	int code = question_open(c->gw->questions, text, policy_confirm_ms(c->gw->policy), answered,
+				 c, &c->question, &c->err);
+
+	if (code < 0)
+		return FAIL;
+	c->asked++;
+	c->gw->count.asked++;
+	announce_requested(c, text);
+	form_show(c, text);
+	return WAIT;
+}
+
 static enum verdict
 ask(struct call *c)
 {
-	/* "Always" may have been said to a sister call while this one was previewed. */
-	enum verdict remembered = call__remembered(c);
-	if (remembered != WAIT) {
-		call_move(c, PLACE_MOVING);
-		return remembered;
-	}
-
 	const struct output *would = &c->preview->out;
 	struct buf input = BUF_INIT(LIMIT_JSON_BYTES * 2), paths = BUF_INIT(LIMIT_RESULT_BYTES);
 	struct jw w = jw(&input);
 	struct str prefix = {NULL, 0};
-	struct err e;
 
 	jw_value(&w, c->input);
 	if (would->modified.len)
@@ -147,24 +184,50 @@ ask(struct call *c)
 	    .modifications = or_none(&paths),
 	    .command = or_none(&would->command),
 	    .prefix = prefix,
-	    .diff = or_none(&would->diff),
+	    .diff = would->diff.len ? buf_str(&would->diff) : patch_in(c->input),
 	    .diff_cut = would->diff_cut,
 	    .input = buf_str(&input),
 	    .input_hash = str_of(c->input_hash),
+	    .image = c->shown_image[0] ? str_of(c->shown_image) : (struct str){NULL, 0},
+	    .alone = c->alone,
+	    .again = c->asked > 0,
 	    .rule = c->rule,
 	};
-	int code = buf_failed(&input) || buf_failed(&paths)
-		       ? err_plain(&e, E_NOMEM)
-		       : question_open(c->gw->questions, &text, policy_confirm_ms(c->gw->policy),
-				       answered, c, &c->question, &e);
-	if (code == 0) {
-		c->gw->count.asked++;
-		announce_requested(c, &text);
-		form_show(c, &text);
-	}
+	hash_shown(c, &text);
+	text.shown_hash = str_of(c->shown_hash);
+	enum verdict v = buf_failed(&input) || buf_failed(&paths)
+			     ? call_fail(c, E_NOMEM, "out of memory")
+			     : open_question(c, &text);
 	buf_done(&input);
 	buf_done(&paths);
-	return code < 0 ? call_fail_with(c, &e) : WAIT;
+	return v;
+}
+
+/* It is known what the call would do: does a person have to look? */
+static enum verdict
+consider(struct call *c)
+{
+	const struct output *would = &c->preview->out;
+
+	if (would->err.code < 0)
+		return call_fail_with(c, &would->err);
+	memcpy(c->shown_image, would->image, sizeof(c->shown_image));
+	if (would->unchanged && !c->must_ask) {
+		c->rule = S("nothing would change");
+		return NEXT;
+	}
+	/* "Always" may have been said to a sister call while this one was previewed. */
+	enum verdict remembered = call__remembered(c);
+	if (remembered == NEXT)
+		c->shown_image[0] = '\0'; /* nothing was shown */
+	if (remembered != WAIT)
+		return remembered;
+	if (!c->turn->attended && c->gw->watchers == 0)
+		return call_fail(c, E_CONFIRM_TIMEOUT,
+				 "%.*s needs a yes (%.*s), and nobody can be asked: there is no "
+				 "terminal and nobody watches this gateway",
+				 STR_ARG(c->tool->name), STR_ARG(c->rule));
+	return ask(c);
 }
 
 static void
@@ -193,7 +256,7 @@ remember_once(struct call *c)
 	struct grant_ask ask = call__grant_ask(c);
 
 	if (c->mode != MODE_PROMPT_ONCE || question_scope(c->question) != SCOPE_ONCE ||
-	    c->session->shared)
+	    c->session->shared || c->alone)
 		return;
 	grant_add(c->gw->grants, &ask, SCOPE_SESSION, true, (struct str){NULL, 0},
 		  str_of(question_by(c->question)), NULL, NULL);
@@ -208,8 +271,9 @@ settle(struct call *c)
 	case Q_ALLOWED:
 		announce_resolved(c);
 		remember_once(c);
+		snprintf(c->reviewed_by, sizeof(c->reviewed_by), "%s", question_by(c->question));
+		c->reviewed_us = question_answered_us(c->question);
 		c->rule = str_of(arena_printf(c->arena, "allowed by %s", question_by(c->question)));
-		call_move(c, PLACE_MOVING);
 		return NEXT;
 	case Q_DENIED:
 		announce_resolved(c);
@@ -238,13 +302,13 @@ confirm_wake(struct call *c)
 		v = settle(c);
 	} else if (c->preview->reported) {
 		call_calm(c);
-		v = c->preview->out.err.code < 0 ? call_fail_with(c, &c->preview->out.err) : ask(c);
+		v = consider(c);
 	} else if (c->overdue) {
 		v = call_fail(c, E_TIMEOUT,
 			      "what this would do could not be told within %d seconds",
 			      LIMIT_CALL_MS / 1000);
 	}
-	if (v == FAIL)
+	if (v != WAIT)
 		call_move(c, PLACE_MOVING);
 	return v;
 }

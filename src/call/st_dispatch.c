@@ -1,5 +1,13 @@
 /*
- * st_dispatch.c - the job goes to its provider under a deadline.
+ * st_dispatch.c - the job goes to its provider under a deadline, and again where that does no harm.
+ *
+ *	held (the claim) --> running --> over
+ *	                      ^    '-- it failed on the way, and may be done twice or never left
+ *	                      '- pausing <'
+ *
+ * Every attempt is a job of its own with a fresh deadline; all of them together end at
+ * call_max_ms. The slot is kept meanwhile, and the claim is made once. Which failures are worth
+ * another attempt is for flags to say (struct output), never for words.
  *
  * A job that is told to stop (cancel, deadline) still reports, with what it had so far. One that
  * does not within LIMIT_ABANDON_MS is left behind: the call ends, the job frees itself when it
@@ -8,6 +16,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/ulid.h"
+#include "call/changes.h"
 #include "call/stage.h"
 #include "minder/minder.h"
 
@@ -83,12 +93,30 @@ tell_to_stop(struct call *c, int why)
 		return;
 	c->ending = why;
 	call_move(c, PLACE_ENDING);
-	call_alarm(c, LIMIT_ABANDON_MS);
+	call_alarm(c, c->gw->patience_ms ? c->gw->patience_ms : LIMIT_ABANDON_MS);
 	job_cancel(c->job);
 }
 
-static enum verdict
-launch(struct call *c)
+/* ---- an attempt ---- */
+
+static uint64_t
+ran_ms(const struct call *c)
+{
+	return c->called_mono_us ? (clock_mono_us() - c->called_mono_us) / 1000 : 0;
+}
+
+/* What is left of all its time, for one attempt. */
+static unsigned
+attempt_ms(const struct call *c)
+{
+	uint64_t most = call_max_ms(c) + c->people_ms, ran = ran_ms(c);
+	uint64_t left = most > ran ? most - ran : 1;
+
+	return left < call_timeout_ms(c) ? (unsigned)left : call_timeout_ms(c);
+}
+
+static int
+start_job(struct call *c)
 {
 	struct job_spec spec = {
 	    .kind = JOB_RUN,
@@ -97,9 +125,13 @@ launch(struct call *c)
 	    .input = c->input,
 	    .context = {.session = id_str(&c->session->id),
 			.turn = id_str(&c->turn->id),
+			.call = id_str(&c->id),
 			.tool_use_id = c->tool_use_id,
 			.shared = c->session->shared,
-			.workspace = c->session->workspace},
+			.workspace = c->session->workspace,
+			.witness = changes_begin(c),
+			.track = c->tuning->track_changes,
+			.profile = c->tuning->confinement},
 	    .behind = call_behind(c),
 	    .report = reported,
 	    .stream = streamed,
@@ -107,14 +139,27 @@ launch(struct call *c)
 	};
 	struct err e;
 
+	return job_start(c->gw->loop, &spec, &c->job, &e);
+}
+
+static enum verdict
+launch(struct call *c)
+{
+	enum verdict v = meters_begin(c);
+
+	if (v != NEXT)
+		return v;
 	if (!c->tool->requires_workspace && c->tool->capability > CAP_NONE)
 		log_line(LOG_DEBUG, "a tool runs outside the workspace file interface", "call",
 			 c->id.text, "tool", c->tool_name.ptr, NULL);
-	c->allowed_ms = c->tool->timeout_ms;
-	if (call_alarm(c, c->allowed_ms) < 0 || job_start(c->gw->loop, &spec, &c->job, &e) < 0)
+	c->ending = 0;
+	c->allowed_ms = attempt_ms(c);
+	if (call_alarm(c, c->allowed_ms) < 0 || start_job(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
-	c->called_mono_us = clock_mono_us();
-	announce_called(c);
+	if (c->attempts++ == 0)
+		c->called_mono_us = clock_mono_us();
+	if (!c->called_event[0])
+		announce_called(c);
 	call_move(c, PLACE_RUNNING);
 	return WAIT;
 }
@@ -130,16 +175,22 @@ is_still_the_same(const struct call *c)
 		json_equal(now->definition, c->tool->definition));
 }
 
+static enum verdict
+begin(struct call *c)
+{
+	if (is_still_the_same(c))
+		return launch(c);
+	return call_fail(c, E_CHANGED, "%.*s has changed since this call was made",
+			 STR_ARG(c->tool->name));
+}
+
 enum verdict
 dispatch_enter(struct call *c)
 {
 	struct err e;
 
-	if (!is_still_the_same(c))
-		return call_fail(c, E_CHANGED, "%.*s has changed since this call was made",
-				 STR_ARG(c->tool->name));
-	if (!claim_needed(c))
-		return launch(c);
+	if (!claim_needed(c) || !is_still_the_same(c))
+		return begin(c);
 	if (claim_start(c, &e) < 0)
 		return call_fail_with(c, &e);
 	call_move(c, PLACE_HELD);
@@ -158,8 +209,10 @@ held(struct call *c)
 		return call_fail(c, E_CANCELLED, "the call was cancelled");
 	if (code < 0)
 		return call_fail(c, code, "%s", err_row(code)->sentence);
-	return launch(c);
+	return begin(c);
 }
+
+/* ---- what came of it ---- */
 
 /* What the tool gave back decides, but a call that ran out of time has, whatever came later. An
  * error stays in the output: what there is of it is a result, too. */
@@ -173,11 +226,106 @@ judge(struct call *c)
 	if (buf_failed(&c->out.content) && (c->ending || e->code < 0))
 		buf_done(&c->out.content);
 	if (c->ending == E_TIMEOUT)
-		err_set(e, E_TIMEOUT, "%.*s did not finish within %u seconds",
-			STR_ARG(c->tool->name), c->allowed_ms / 1000);
+		err_set(e, E_TIMEOUT, "%.*s did not finish within %g seconds%s",
+			STR_ARG(c->tool->name), c->allowed_ms / 1000.0,
+			c->attempts > 1 ? ", nor when it was tried before" : "");
 	/* Cancelled too late it is done, and saying otherwise would be a lie. */
 	if (c->ending == E_CANCELLED && e->code < 0)
 		err_set(e, E_CANCELLED, "the call was cancelled");
+}
+
+/* Errors of the tool are answers: whoever gives them is well. */
+static enum breaker_outcome
+outcome_of(const struct call *c)
+{
+	int code = c->out.err.code;
+
+	if (c->ending == E_TIMEOUT || (code < 0 && c->out.broke))
+		return BREAKER_BAD;
+	return code == E_CANCELLED || code == E_STOPPING || code == E_CHANGED || c->out.never_left
+		   ? BREAKER_UNKNOWN
+		   : BREAKER_GOOD;
+}
+
+/* Why it is worth another attempt, in a word; NULL: it is not. */
+static const char *
+worth_again(const struct call *c)
+{
+	bool twice_is_fine = c->tool->reversibility <= REV_IDEMPOTENT;
+
+	if (c->cancelled || c->out.err.code == 0 || c->gw->stopping)
+		return NULL;
+	if (c->ending == E_TIMEOUT)
+		return c->tool->reversibility == REV_PURE ? "timeout" : NULL;
+	if (c->ending || !c->out.broke || (!twice_is_fine && !c->out.never_left))
+		return NULL;
+	return c->out.never_left ? "not_sent" : err_row(c->out.err.code)->word;
+}
+
+/* As long as the server wants, if it says so: earlier is no use. */
+static uint64_t
+pause_ms(const struct call *c)
+{
+	uint32_t dice;
+
+	random_bytes(&dice, sizeof(dice));
+	uint64_t own = retry_delay_ms(&c->tuning->retry, c->attempts, dice / (double)UINT32_MAX);
+	uint64_t said = c->out.err.retry_after_ms;
+	return said > own ? said : own;
+}
+
+static void
+announce_retrying(struct call *c, const char *reason, uint64_t delay_ms)
+{
+	struct jw *w = call_event(c, EVENT_TOOL_RETRYING, c->called_event);
+
+	jw_member_int(w, "attempt", c->attempts + 1);
+	jw_member_int(w, "of", c->tuning->retry.attempts);
+	jw_member_int(w, "delay_ms", (int64_t)delay_ms);
+	jw_member_z(w, "reason", reason);
+	jw_member_z(w, "error_message", err_text(&c->out.err));
+	bus_end(c->gw->bus, NULL);
+}
+
+/* Nothing of the attempt that failed is left but its error, should there be no other. */
+static void
+forget_output(struct call *c)
+{
+	output_done(&c->out);
+	c->out = (struct output){0};
+	if (c->spool)
+		spool_done(c->spool);
+	c->spool = NULL;
+	c->cut[0].len = c->cut[1].len = 0;
+}
+
+/* True: it waits for the next attempt. */
+static bool
+pauses(struct call *c)
+{
+	const struct retry *r = &c->tuning->retry;
+	const char *reason = c->attempts < r->attempts ? worth_again(c) : NULL;
+	uint64_t delay_ms = reason ? pause_ms(c) : 0;
+
+	if (!reason || delay_ms > r->max_ms || ran_ms(c) + delay_ms >= call_max_ms(c) ||
+	    !meters_closed(c) || call_alarm(c, delay_ms) < 0)
+		return false;
+	announce_retrying(c, reason, delay_ms);
+	forget_output(c);
+	job_free(&c->job);
+	call_move(c, PLACE_PAUSING);
+	return true;
+}
+
+static enum verdict
+paused(struct call *c)
+{
+	if (!c->cancelled && !c->overdue)
+		return WAIT;
+	call_move(c, PLACE_MOVING);
+	if (c->cancelled)
+		return call_fail(c, E_CANCELLED, "the call was cancelled");
+	return begin(c);
 }
 
 static enum verdict
@@ -188,6 +336,9 @@ abandon(struct call *c)
 	log_line(LOG_WARN, "a tool ignored the order to stop and was left behind", "call",
 		 c->id.text, "tool", c->tool_name.ptr, NULL);
 	c->gw->count.abandoned++;
+	if (c->gw->left_behind)
+		c->gw->left_behind();
+	late_leave(c);
 	if (c->ending == E_TIMEOUT)
 		return call_fail(
 		    c, E_TIMEOUT,
@@ -198,29 +349,62 @@ abandon(struct call *c)
 			 STR_ARG(c->tool->name), seconds);
 }
 
+/* A file is no longer what a person was shown, and nothing was done: they are asked again. */
+static enum verdict
+ask_again(struct call *c)
+{
+	if (c->asked >= LIMIT_ASKED_AGAIN) /* somebody else is at work there */
+		return NEXT;
+	call_event(c, EVENT_TOOL_CONFIRMATION_OUTDATED, c->called_event);
+	bus_end(c->gw->bus, NULL);
+	forget_output(c);
+	c->attempts = 0;
+	c->called_mono_us = 0;
+	c->called_event[0] = '\0';
+	return BACK;
+}
+
+static enum verdict
+over(struct call *c)
+{
+	judge(c);
+	meters_end(c, outcome_of(c));
+	call_move(c, PLACE_MOVING);
+	if (c->out.err.code < 0 && !c->ending && !c->cancelled && changes_outdated(c))
+		return ask_again(c);
+	return c->out.err.code < 0 && pauses(c) ? WAIT : NEXT;
+}
+
+static enum verdict
+running(struct call *c)
+{
+	if (c->job->reported)
+		return over(c);
+	if (c->overdue && c->ending) {
+		meters_end(c, c->ending == E_TIMEOUT ? BREAKER_BAD : BREAKER_UNKNOWN);
+		call_move(c, PLACE_MOVING);
+		return abandon(c);
+	}
+	if (c->overdue || c->cancelled)
+		tell_to_stop(c, c->cancelled ? E_CANCELLED : E_TIMEOUT);
+	return WAIT;
+}
+
 enum verdict
 dispatch_wake(struct call *c)
 {
-	enum verdict v = NEXT;
-
-	if (!c->job)
-		return held(c);
-	if (c->job->reported)
-		judge(c);
-	else if (c->overdue && c->ending)
-		v = abandon(c);
-	else {
-		if (c->overdue || c->cancelled)
-			tell_to_stop(c, c->cancelled ? E_CANCELLED : E_TIMEOUT);
-		return WAIT;
+	switch (c->place) {
+	case PLACE_HELD: return held(c);
+	case PLACE_PAUSING: return paused(c);
+	default: return running(c);
 	}
-	call_move(c, PLACE_MOVING);
-	return v;
 }
 
 void
 dispatch_leave(struct call *c)
 {
+	meters_end(c, BREAKER_UNKNOWN);
+	repeat_ended(c);
 	claim_drop(c);
 	call_calm(c);
 	job_free(&c->job);

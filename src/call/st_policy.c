@@ -30,12 +30,57 @@ call__remembered(struct call *c)
 	struct str rule;
 	enum grant_answer answer = grant_find(c->gw->grants, &ask, &rule);
 
-	if (answer == GRANT_NONE)
+	if (answer == GRANT_NONE || (c->alone && answer == GRANT_ALLOW))
 		return WAIT;
 	c->rule = arena_str(c->arena, rule);
 	if (answer == GRANT_ALLOW)
 		return NEXT;
 	return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).", STR_ARG(c->rule));
+}
+
+/* Servers tell no paths: whatever they are given beside long texts may be one. */
+static struct str
+secret_in_strings(const struct secrets_list *secrets, const struct json *input)
+{
+	struct str found = {NULL, 0};
+
+	for (struct json_iter at = json_iter(input); !found.ptr && json_next(&at);)
+		if (json_is(at.value, JSON_STRING) && json_str(at.value).len < LIMIT_PATH)
+			found = secret_file(secrets, json_str(at.value));
+	return found;
+}
+
+/* The pattern of a secret file that the call touches, as far as that can be seen; or {NULL,0}. */
+static struct str
+secret_touched(const struct call *c)
+{
+	const struct secrets_list *secrets = policy_secrets(c->gw->policy);
+	struct str found = {NULL, 0}, rest = c->targets, path, command = command_of(c);
+
+	while (!found.ptr && str_split(&rest, '\0', &path))
+		found = secret_file(secrets, path);
+	if (!found.ptr && command.ptr)
+		found = secret_in_command(secrets, command);
+	if (!found.ptr && c->tool->server.ptr)
+		found = secret_in_strings(secrets, c->input);
+	return found;
+}
+
+/* Something else than the policy wants a person to look: what was remembered does not count. */
+static void
+ask_anyway(struct call *c)
+{
+	struct str secret = secret_touched(c);
+
+	if (secret.ptr)
+		c->rule = str_of(arena_printf(c->arena, "secret_files %.*s", STR_ARG(secret)));
+	else if (c->must_ask)
+		c->rule = arena_str(c->arena, str_of(c->must_ask));
+	else
+		return;
+	c->ask = c->alone = true;
+	if (c->mode == MODE_AUTO)
+		c->mode = MODE_PROMPT;
 }
 
 enum verdict
@@ -51,13 +96,16 @@ policy_enter(struct call *c)
 		c->rule = str_of(
 		    arena_printf(c->arena, "mcpServers.%.*s.confirm", STR_ARG(c->tool->server)));
 	}
-	if (c->mode == MODE_AUTO)
-		return NEXT;
 	if (c->mode == MODE_DENY)
 		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)",
 				 STR_ARG(c->rule));
+	ask_anyway(c);
+	if (c->mode == MODE_AUTO)
+		return NEXT;
 
 	enum verdict v = call__remembered(c);
-	c->ask = v == WAIT;
-	return c->ask ? NEXT : v;
+	if (v == FAIL)
+		return v;
+	c->ask = c->alone || v == WAIT;
+	return NEXT;
 }

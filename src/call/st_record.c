@@ -2,13 +2,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "call/changes.h"
 #include "call/stage.h"
 
 enum verdict
 record_enter(struct call *c)
 {
 	c->opened_us = clock_wall_us();
-	c->opened_mono_us = clock_mono_us();
+	c->opened_mono_us = c->since_us;
 	c->gw->count.calls++;
 	return NEXT;
 }
@@ -87,8 +88,9 @@ void
 record_leave(struct call *c)
 {
 	bool failed = c->err.code < 0;
-	int64_t latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000;
+	int64_t latency_ms = (int64_t)(c->since_us - c->opened_mono_us) / 1000;
 
+	changes_tell(c);
 	if (failed && c->invalid.ptr)
 		announce_invalid(c);
 	else if (failed)

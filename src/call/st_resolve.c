@@ -1,6 +1,23 @@
-/* st_resolve.c - from a name to a definition this session may see. */
+/* st_resolve.c - from a name to a definition this session may see, and how it is to be run. */
 
 #include "call/stage.h"
+
+/* What is said of it in the configuration as it is now: a reload changes nothing for this call. */
+static enum verdict
+take_tuning(struct call *c)
+{
+	struct tunings *all = c->gw->tunings;
+
+	c->tunings = all ? tunings_ref(all) : NULL;
+	if ((c->tuning = tunings_find(all, c->tool->name)))
+		return NEXT;
+	struct tuning *own = ARENA_NEW(c->arena, struct tuning);
+	if (!own)
+		return call_fail(c, E_NOMEM, "out of memory");
+	tunings_read(all, c->tool->name, own);
+	c->tuning = own;
+	return NEXT;
+}
 
 enum verdict
 resolve_enter(struct call *c)
@@ -15,7 +32,8 @@ resolve_enter(struct call *c)
 		    STR_ARG(t->name));
 	if (t && tool_visible(t, c->session)) {
 		c->tool = tool_ref(t);
-		return NEXT;
+		enum verdict v = take_tuning(c);
+		return v == NEXT ? meters_admit(c) : v;
 	}
 	struct str shown = str_utf8_upto(c->tool_name, 100);
 	const struct tool *near = catalog_near(c->gw->catalog, c->tool_name);

@@ -2,8 +2,9 @@
  * st_result.c - what the tool gave back, as the agent gets it.
  *
  * Secrets are taken out. Text that is too long is kept as an artifact, and its head and tail are
- * shown with the handle. A short result is done with at once; a long one on a worker, which owns
- * all it needs, because a disk may take longer than the call has.
+ * shown with the handle. A short result is done with at once, and so is a long one that is shown
+ * whole and at a glance has no secrets; others on a worker, which owns all it needs, because a disk
+ * may take longer than the call has.
  */
 
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #include "base/log.h"
 #include "call/stage.h"
 
+#define GLANCE_BYTES (2 * MIB)
+#define GLANCE_LOOKS 4096
+#define GLANCE_BLOCKS 4
 #define CLEAN_BYTES (SECRETS_GROWTH * LIMIT_RESULT_BYTES)
 
 struct keeping {
@@ -24,7 +28,9 @@ struct keeping {
 	const struct json *blocks; /* the same; NULL: content has to be parsed */
 	struct buf extra;          /* the same */
 	bool success;
+	bool clean; /* blocks have no secrets */
 	enum showing showing;
+	size_t limit;       /* of the whole of it, whoever looks; 0: none, or it is not passed */
 	struct spool spool; /* what was streamed, if that is the output */
 	struct buf refs;    /* JSON of what was kept */
 	struct work work;
@@ -71,14 +77,12 @@ is_bytes(const struct json *object, const struct json_iter *at)
 
 /* Is there anything in its strings to be taken out? */
 static bool
-has_secrets(const struct json *v, struct buf *scratch)
+has_secrets(const struct json *v)
 {
-	if (json_is(v, JSON_STRING)) {
-		buf_reset(scratch);
-		return secrets_redact(json_str(v), scratch) > 0 || buf_failed(scratch);
-	}
+	if (json_is(v, JSON_STRING))
+		return secrets_in(json_str(v));
 	for (struct json_iter it = json_iter(v); json_next(&it);)
-		if (!is_bytes(v, &it) && has_secrets(it.value, scratch))
+		if (!is_bytes(v, &it) && has_secrets(it.value))
 			return true;
 	return false;
 }
@@ -126,16 +130,6 @@ add_block(struct buf *out, const struct json *block, bool clean)
 	buf_done(&scratch);
 }
 
-static bool
-has_secrets_in(const struct json *v)
-{
-	struct buf scratch = BUF_INIT(CLEAN_BYTES);
-	bool found = has_secrets(v, &scratch);
-
-	buf_done(&scratch);
-	return found;
-}
-
 /* What is between its brackets, cleaned, replaces *part. */
 static int
 redact(const struct json *v, struct buf *part)
@@ -180,6 +174,39 @@ join(const struct json *blocks, bool clean, struct buf *out)
 	secrets_end(&s, out);
 }
 
+/* Something that is no text, or has other members than its text. */
+static bool
+is_mixed(const struct keeping *k, const struct json *blocks)
+{
+	for (struct json_iter it = json_iter(blocks); json_next(&it);)
+		if (!text_of(it.value).ptr)
+			return true;
+	return k->extra.len > 0;
+}
+
+/* All of it as it came, as one document. */
+static int
+keep_whole(struct keeping *k, const struct json *blocks, struct artifact *ret, struct err *e)
+{
+	struct artifact_note note = {ARTIFACT_TENANT, k->tool->name, S("application/json"),
+				     S("result")};
+	struct buf whole = BUF_INIT(CLEAN_BYTES);
+	struct artifact_writer *w;
+	struct jw out = jw(&whole);
+
+	buf_addz(&whole, "{\"content\":");
+	jw_value(&out, blocks);
+	buf_addf(&whole, "%s%.*s}", k->extra.len ? "," : "", STR_ARG(buf_str(&k->extra)));
+	int code =
+	    buf_failed(&whole) ? err_plain(e, E_NOMEM) : artifact_begin(k->artifacts, &note, &w, e);
+	if (code == 0 && (code = artifact_feed(w, buf_str(&whole), e)) < 0)
+		artifact_drop(&w);
+	else if (code == 0)
+		code = artifact_finish(&w, ret, e);
+	buf_done(&whole);
+	return code;
+}
+
 /* What was streamed is the output as it was; otherwise the text is all there is. */
 static int
 keep(struct keeping *k, const struct json *blocks, struct artifact *ret, struct err *e)
@@ -195,6 +222,8 @@ keep(struct keeping *k, const struct json *blocks, struct artifact *ret, struct 
 	}
 	if (k->spool.writer)
 		return artifact_finish(&k->spool.writer, ret, e);
+	if (k->limit && is_mixed(k, blocks))
+		return keep_whole(k, blocks, ret, e);
 	if ((code = artifact_begin(k->artifacts, &note, &w, e)) < 0)
 		return code;
 	for (struct json_iter it = json_iter(blocks); code == 0 && json_next(&it);) {
@@ -222,13 +251,29 @@ spooled(const struct spool *s)
 static size_t
 ends_of(const struct keeping *k)
 {
-	size_t ends = artifacts_shown(k->artifacts) / 4;
+	size_t ends = (k->limit ? k->limit : artifacts_shown(k->artifacts)) / 4;
 	bool less = spooled(&k->spool) && ends > LIMIT_SHELL_OUTPUT / 4;
 
 	return less ? LIMIT_SHELL_OUTPUT / 4 : ends;
 }
 
-/* One text block with the ends of all text, then what is no text. */
+/* All of it, without secrets; what has not been written yet is written here. */
+static int
+show(struct keeping *k, const struct json *blocks)
+{
+	if (artifacts_redact(k->artifacts) && !k->clean && has_secrets(blocks))
+		return redact(blocks, &k->content);
+	for (struct json_iter it = json_iter(k->blocks); json_next(&it);) {
+		struct jw w = jw(&k->content);
+		if (k->content.len)
+			buf_addc(&k->content, ',');
+		jw_value(&w, it.value);
+	}
+	return buf_failed(&k->content) ? E_TOO_LARGE : 0;
+}
+
+/* One text block with the ends of all text, then what is no text; beyond the tool's own limit that
+ * stays in the artifact, too. */
 static int
 shorten(struct keeping *k, const struct json *blocks)
 {
@@ -239,6 +284,8 @@ shorten(struct keeping *k, const struct json *blocks)
 	struct artifact kept;
 
 	bool stored = keep(k, blocks, &kept, &k->lost) == 0;
+	if (!stored && k->limit)
+		return show(k, blocks); /* a wish to see less is no leave to lose it */
 	if (stored)
 		artifact_write(&refs, &kept);
 	join(blocks, artifacts_redact(k->artifacts), &all);
@@ -247,9 +294,11 @@ shorten(struct keeping *k, const struct json *blocks)
 	jw_member_z(&w, "type", "text");
 	jw_member(&w, "text", buf_str(&ends));
 	jw_end(&w);
-	for (struct json_iter it = json_iter(blocks); json_next(&it);)
+	for (struct json_iter it = json_iter(blocks); !k->limit && json_next(&it);)
 		if (!text_of(it.value).ptr)
 			add_block(&out, it.value, artifacts_redact(k->artifacts));
+	if (k->limit)
+		buf_reset(&k->extra);
 	int code = buf_failed(&all) || buf_failed(&ends) || buf_failed(&out) ? E_NOMEM : 0;
 	if (code == 0) {
 		buf_done(&k->content);
@@ -303,7 +352,7 @@ wrap(struct keeping *k, const struct json *blocks)
 	jw_member_z(&block, "type", "text");
 	jw_member(&block, "text", buf_str(&envelope));
 	jw_end(&block);
-	for (struct json_iter it = json_iter(blocks); json_next(&it);)
+	for (struct json_iter it = json_iter(blocks); !k->limit && json_next(&it);)
 		if (str_is(json_str(json_get(it.value, S("type"))), "image"))
 			add_block(&out, it.value, artifacts_redact(k->artifacts));
 	if (code == 0 && !buf_failed(&out)) {
@@ -319,19 +368,19 @@ wrap(struct keeping *k, const struct json *blocks)
 	return code;
 }
 
-/* All of it, without secrets; what has not been written yet is written here. */
-static int
-show(struct keeping *k, const struct json *blocks)
+/* What an agent would get of it. */
+static size_t
+whole_bytes(const struct keeping *k)
 {
-	if (artifacts_redact(k->artifacts) && has_secrets_in(blocks))
-		return redact(blocks, &k->content);
-	for (struct json_iter it = json_iter(k->blocks); json_next(&it);) {
-		struct jw w = jw(&k->content);
-		if (k->content.len)
-			buf_addc(&k->content, ',');
-		jw_value(&w, it.value);
-	}
-	return buf_failed(&k->content) ? E_TOO_LARGE : 0;
+	struct buf other = BUF_INIT(CLEAN_BYTES);
+	size_t n = k->content.len + k->extra.len + text_bytes(k->blocks);
+
+	for (struct json_iter it = json_iter(k->blocks); json_next(&it);)
+		if (!text_of(it.value).ptr)
+			add_block(&other, it.value, false);
+	n += buf_failed(&other) ? LIMIT_RESULT_BYTES : other.len;
+	buf_done(&other);
+	return n;
 }
 
 static int
@@ -340,7 +389,7 @@ render(struct keeping *k)
 	struct json_doc *extra = NULL;
 	int code = k->blocks ? 0 : parse_part("[", &k->content, "]", &k->doc);
 	const struct json *blocks = k->blocks ? k->blocks : code == 0 ? json_root(k->doc) : NULL;
-	bool cut = spooled(&k->spool);
+	bool cut = spooled(&k->spool) || k->limit;
 
 	if (code < 0)
 		return code;
@@ -351,8 +400,7 @@ render(struct keeping *k)
 	else
 		code = show(k, blocks);
 	if (code == 0 && k->extra.len && artifacts_redact(k->artifacts) &&
-	    (code = parse_part("{", &k->extra, "}", &extra)) == 0 &&
-	    has_secrets_in(json_root(extra)))
+	    (code = parse_part("{", &k->extra, "}", &extra)) == 0 && has_secrets(json_root(extra)))
 		code = redact(json_root(extra), &k->extra);
 	if (code == 0 && k->showing == SHOW_ENVELOPE)
 		code = wrap(k, blocks);
@@ -360,18 +408,44 @@ render(struct keeping *k)
 	return code;
 }
 
-/* May it be done on the loop: is it short, and nothing of it goes to a disk? */
+/* Blocks of text and nothing else: no picture, which is long, or has to be kept. */
 static bool
-is_quick(const struct keeping *k)
+is_plain(const struct json *blocks)
+{
+	for (struct json_iter it = json_iter(blocks); json_next(&it);)
+		if (!text_of(it.value).ptr)
+			return false;
+	return true;
+}
+
+/* Not all of it is text that was looked at: an annotation may have anything in it. */
+static bool
+is_clean(const struct json *blocks)
+{
+	for (struct json_iter it = json_iter(blocks); json_next(&it);)
+		if (json_len(it.value) != 2 ||
+		    secrets_glance(text_of(it.value), GLANCE_LOOKS) != SECRETS_NONE)
+			return false;
+	return true;
+}
+
+/* May it be done on the loop: is it short, or soon looked through; and nothing goes to a disk? */
+static bool
+is_quick(struct keeping *k)
 {
 	size_t text = k->blocks ? text_bytes(k->blocks) : k->content.len;
+	size_t shown = artifacts_shown(k->artifacts);
 
-	if (text + k->extra.len > artifacts_shown(k->artifacts) || spooled(&k->spool))
+	if (spooled(&k->spool) || k->limit || (k->showing == SHOW_ENVELOPE && k->extra.len) ||
+	    k->extra.len > shown || !is_plain(k->blocks))
 		return false;
-	for (struct json_iter it = json_iter(k->blocks); json_next(&it);)
-		if (!text_of(it.value).ptr)
-			return false; /* a picture, perhaps: long, or to be kept */
-	return k->showing != SHOW_ENVELOPE || k->extra.len == 0;
+	if (text + k->extra.len <= shown)
+		return true;
+	if (k->showing != SHOW_WHOLE || !k->blocks || text > GLANCE_BYTES ||
+	    json_len(k->blocks) > GLANCE_BLOCKS)
+		return false;
+	k->clean = is_clean(k->blocks);
+	return k->clean;
 }
 
 /* ---- the stage ---- */
@@ -412,9 +486,11 @@ static void
 redact_err(struct err *e)
 {
 	struct buf text = BUF_INIT(32 * sizeof(e->text));
+	unsigned retry_after_ms = e->retry_after_ms;
 
 	if (secrets_redact(str_of(e->text), &text) > 0 && !buf_failed(&text))
 		err_set(e, e->code, "%.*s", STR_ARG(buf_str(&text)));
+	e->retry_after_ms = retry_after_ms;
 	buf_done(&text);
 }
 
@@ -465,6 +541,9 @@ keeping_new(struct call *c)
 	/* A failure is told in words; what there was of a result comes behind them. */
 	k->showing = c->out.err.code < 0 && c->showing == SHOW_ENVELOPE ? SHOW_ENDS : c->showing;
 	buf_init(&k->refs, 8 * KIB);
+	k->limit = c->tuning->max_result_bytes;
+	if (k->limit && whole_bytes(k) <= k->limit)
+		k->limit = 0;
 	c->out.doc = NULL;
 	c->out.blocks = NULL;
 	if (c->out.streamed && c->spool) {

@@ -18,8 +18,26 @@ struct scope_check {
 	const struct json *input;
 	struct work work;
 	bool finished;
+	struct buf targets; /* as struct call has them */
 	struct err err;
 };
+
+/* Where the path leads decides what it is, whatever it is called: a link to .env is .env. */
+static int
+check_path(struct scope_check *k, struct str path)
+{
+	int code = workspace_check(k->workspace, path, &k->err);
+	size_t before = k->targets.len;
+
+	if (code < 0)
+		return code;
+	if (workspace_target(k->workspace, path, &k->targets, NULL) < 0) {
+		k->targets.len = before;
+		buf_add(&k->targets, path); /* nothing is there */
+	}
+	buf_addc(&k->targets, '\0');
+	return buf_failed(&k->targets) ? err_set(&k->err, E_LIMIT, "too many paths") : 0;
+}
 
 static int
 check_value(struct scope_check *k, const struct json *v)
@@ -27,10 +45,10 @@ check_value(struct scope_check *k, const struct json *v)
 	int code = 0;
 
 	if (json_is(v, JSON_STRING))
-		return workspace_check(k->workspace, json_str(v), &k->err);
+		return check_path(k, json_str(v));
 	for (struct json_iter it = json_iter(v); code == 0 && json_next(&it);)
 		if (json_is(it.value, JSON_STRING))
-			code = workspace_check(k->workspace, json_str(it.value), &k->err);
+			code = check_path(k, json_str(it.value));
 	return code;
 }
 
@@ -50,6 +68,7 @@ check_free(struct scope_check *k)
 	workspace_unref(k->workspace);
 	tool_unref(k->tool);
 	json_doc_unref(k->doc);
+	buf_done(&k->targets);
 	free(k);
 }
 
@@ -79,6 +98,7 @@ scope_enter(struct call *c)
 	    .tool = tool_ref(c->tool),
 	    .doc = json_doc_ref(c->input_doc),
 	    .input = c->input,
+	    .targets = BUF_INIT(LIMIT_JSON_BYTES),
 	};
 	if (work_start(c->gw->loop, &k->work, check_paths, checked, k) < 0) {
 		check_free(k);
@@ -105,6 +125,7 @@ scope_wake(struct call *c)
 	if (!c->check->finished)
 		return call_fail(c, E_TIMEOUT, "the workspace did not answer within %d seconds",
 				 LIMIT_CALL_MS / 1000);
+	c->targets = buf_str(&c->check->targets); /* the check stays until the call leaves */
 	return c->check->err.code < 0 ? call_fail_with(c, &c->check->err) : NEXT;
 }
 

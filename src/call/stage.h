@@ -3,7 +3,8 @@
  *
  * enter runs once on the way in; wake each time something the stage waits for may have
  * happened; leave once on the way out, in reverse order, always: on success, failure, denial
- * and cancel alike. What must always happen hangs on leave.
+ * and cancel alike. What must always happen hangs on leave. What has to wait on the way out is in
+ * after: it runs before leave, and again when it is woken, until it no longer says WAIT.
  */
 
 #ifndef CALL_STAGE_H
@@ -14,6 +15,7 @@
 enum verdict {
 	NEXT, /* go on */
 	WAIT, /* call_wake comes later */
+	BACK, /* what was approved is not what would run: up to confirm, and come again */
 	DONE, /* the result is here, go back up */
 	FAIL, /* c->err is set, go back up */
 };
@@ -23,11 +25,23 @@ struct stage {
 	const char *sentence;
 	enum verdict (*enter)(struct call *c);
 	enum verdict (*wake)(struct call *c); /* NULL: never waits */
-	void (*leave)(struct call *c);        /* NULL: nothing to do */
+	enum verdict (*after)(
+	    struct call *c);           /* what lies behind it is over; NULL: nothing to do */
+	void (*leave)(struct call *c); /* NULL: nothing to do */
 };
 
+/* The stages everybody has, to begin with; those of a gateway are gw->chain. */
 extern const struct stage call_stages[];
 extern const size_t call_stage_count;
+
+/* chain.c */
+void chain_init(struct gateway *gw);
+void chain_done(struct gateway *gw);                          /* and the hooks */
+size_t chain_find(const struct gateway *gw, struct str name); /* chain_len: there is none */
+/* guest.c: a stage of these functions; NULL: out of memory. */
+struct guest *guest_new(const struct guest_stage *from);
+const struct stage *guest_stage(const struct guest *g);
+void guest_free(struct guest *g);
 
 enum verdict call_fail(struct call *c, int code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* With the error somebody else wrote. */
@@ -48,8 +62,16 @@ void browsing_ran(struct call *c);
 
 /* behind.c: the same whoever made it, for its job and its questions; valid as long as the call. */
 struct behind *call_behind(struct call *c);
+/* How long it may be quiet, and how long it may take with all its attempts and progress. */
+unsigned call_timeout_ms(const struct call *c);
+unsigned call_max_ms(const struct call *c);
 /* A running call may run so much longer from now, up to what its tool is given in all. */
 void call_extend(struct call *c, uint64_t by_ms);
+
+/* progressing.c: how far a call is. It is at work from now on; it said so; it no longer is. */
+void progressing_begin(struct call *c);
+void progressing_tell(struct call *c, const struct json *params); /* of notifications/progress */
+void progressing_end(struct call *c);
 
 /* form.c: a question shown in the client, if that can; and taken back. */
 void form_show(struct call *c, const struct question_text *t);
@@ -63,6 +85,9 @@ struct jw *call_event_by(struct call *c, enum event_type type, const char *paren
 /* arg_repairs, if there were any: for events that tell of the input. */
 void call_add_repairs(const struct call *c, struct jw *w);
 
+/* It is to end, and nothing is left that it waits for. */
+bool gateway__is_idle(const struct gateway *gw);
+
 /* Over: the turn gets the result, the call is freed. */
 void call__finish(struct call *c);
 
@@ -75,16 +100,34 @@ int claim_start(struct call *c, struct err *e); /* call_wake comes when it is se
 bool claim_settled(const struct call *c, int *ret_code);
 void claim_drop(struct call *c); /* settled or not; no-op without one */
 
+/* meter.c: breakers and quotas of the tool and its server. NEXT, or FAIL with when to come back. */
+enum verdict meters_admit(struct call *c);                     /* before anything is done */
+enum verdict meters_begin(struct call *c);                     /* each attempt */
+void meters_end(struct call *c, enum breaker_outcome outcome); /* no-op when none has begun */
+bool meters_closed(const struct call *c);                      /* one more may be tried */
+void meters_done(struct map *meters);
+
+/* late.c: the job is left behind; what it reports is told as an event. */
+void late_leave(struct call *c);
+void late_forget(struct gateway *gw);
+
+/* repeat.c: is it the same again, as often as a person should know? And: it has ended. */
+void repeat_look(struct call *c);
+void repeat_ended(struct call *c);
+
 struct grant_ask call__grant_ask(const struct call *c);
 /* What was answered before: NEXT, FAIL, or WAIT when a person has to be asked. */
 enum verdict call__remembered(struct call *c);
 
 #define NO NULL
-#define STAGE(name, sentence, wake, leave) enum verdict name##_enter(struct call *c);
+#define STAGE(name, sentence, wake, after, leave) enum verdict name##_enter(struct call *c);
 #include "../../tbl/stages.def"
 #undef STAGE
 void record_leave(struct call *c);
 enum verdict admit_wake(struct call *c);
+enum verdict hooks_wake(struct call *c);
+enum verdict hooks_after(struct call *c);
+void hooks_leave(struct call *c);
 enum verdict scope_wake(struct call *c);
 void scope_leave(struct call *c);
 enum verdict confirm_wake(struct call *c);

@@ -58,6 +58,7 @@ struct policy {
 	struct class_modes overrides;
 	struct map per_tool; /* tool -> struct ruling */
 	struct trusted *trusted;
+	struct secrets_list secrets;
 	unsigned confirm_ms;
 };
 
@@ -293,6 +294,27 @@ trusted_read(const struct reading *r, const char *where, const struct json *v)
 }
 
 static int
+secrets_read(const struct reading *r, const char *where, const struct json *v)
+{
+	int code = must_be(r, where, v, JSON_ARRAY);
+	size_t count = json_is(v, JSON_ARRAY) ? json_len(v) : 0, i = 0;
+	struct str *patterns = arena_alloc(r->policy->arena, (count + 1) * sizeof(*patterns));
+
+	if (!patterns)
+		return err_plain(r->err, E_NOMEM);
+	for (struct json_iter at = json_iter(v); code == 0 && json_next(&at); i++) {
+		struct str given = json_str(at.value);
+		if (str_from(given, str_starts(given, S("!"))).len == 0 || given.len >= LIMIT_PATH)
+			return err_set(r->err, E_CONFIG, "line %u: %s[%zu]: is no pattern",
+				       yaml_line(r->yaml, at.value), where, i);
+		patterns[i] = arena_str(r->policy->arena, given);
+		code = patterns[i].ptr ? 0 : err_plain(r->err, E_NOMEM);
+	}
+	r->policy->secrets = (struct secrets_list){patterns, i};
+	return code;
+}
+
+static int
 timeout_read(const struct reading *r, const char *where, const struct json *v)
 {
 	int64_t seconds;
@@ -310,6 +332,7 @@ static const char *const key_names[] = {
     "trusted_workspaces",
     "trusted_workspace_overrides",
     "confirmation_timeout_seconds",
+    "secret_files",
 };
 
 static const struct {
@@ -321,6 +344,7 @@ static const struct {
     {SECTION ".trusted_workspaces", trusted_read},
     {SECTION ".trusted_workspace_overrides", overrides_read},
     {SECTION ".confirmation_timeout_seconds", timeout_read},
+    {SECTION ".secret_files", secrets_read},
 };
 
 static int
@@ -395,6 +419,12 @@ unsigned
 policy_confirm_ms(const struct policy *p)
 {
 	return p->confirm_ms;
+}
+
+const struct secrets_list *
+policy_secrets(const struct policy *p)
+{
+	return &p->secrets;
 }
 
 void

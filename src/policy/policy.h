@@ -11,8 +11,8 @@
  * class, or auto where the class would prompt (NETWORK is not lowered: trust in a directory says
  * nothing about the world outside it); then default. deny is never lowered by trust.
  *
- * Also confirmation_timeout_seconds: 1 to 86400. Classes are spelled exactly so; a tool of no
- * known class is denied.
+ * Also confirmation_timeout_seconds: 1 to 86400, and secret_files (secret.h). Classes are spelled
+ *exactly so; a tool of no known class is denied.
  */
 
 #ifndef POLICY_POLICY_H
@@ -20,6 +20,7 @@
 
 #include "catalog/tool.h"
 #include "json/yaml.h"
+#include "policy/secret.h"
 
 enum policy_mode { MODE_AUTO, MODE_PROMPT, MODE_PROMPT_ONCE, MODE_DENY };
 const char *policy_mode_name(enum policy_mode m);
@@ -46,6 +47,9 @@ struct ruling {
 /* workspace: absolute and real, or NULL. Trusted when it is one of trusted_workspaces or below. */
 struct ruling policy_decide(const struct policy *p, struct str tool, enum capability cap,
 			    const char *workspace);
+
+/* The files that are asked about each time; borrowed. */
+const struct secrets_list *policy_secrets(const struct policy *p);
 
 /* The names under per_tool, in no order. */
 void policy_each_tool(const struct policy *p, void (*each)(struct str tool, void *arg), void *arg);

@@ -25,6 +25,7 @@ struct question {
 	enum question_state state;
 	enum grant_scope scope;
 	int64_t expires_us;
+	int64_t answered_us;
 	struct timer deadline;
 	struct deferred tell;
 	void (*changed)(struct question *q, void *arg);
@@ -62,7 +63,8 @@ static const size_t text_fields[] = {
     offsetof(struct question_text, command),    offsetof(struct question_text, prefix),
     offsetof(struct question_text, diff),       offsetof(struct question_text, input),
     offsetof(struct question_text, input_hash), offsetof(struct question_text, rule),
-    offsetof(struct question_text, subject),
+    offsetof(struct question_text, subject),    offsetof(struct question_text, image),
+    offsetof(struct question_text, shown_hash),
 };
 
 static struct str *
@@ -131,6 +133,7 @@ question_settle(struct question *q, enum question_state state, struct str by,
 	CHECK(q->state == Q_OPEN && state != Q_OPEN);
 	q->state = state;
 	q->scope = scope;
+	q->answered_us = clock_wall_us();
 	snprintf(q->by, sizeof(q->by), "%.*s", STR_ARG(str_utf8_upto(by, sizeof(q->by) - 1)));
 	timer_stop(qs->loop, &q->deadline);
 	qs->bytes -= q->bytes;
@@ -295,7 +298,7 @@ others_resolve(struct questions *qs, struct str by, enum grant_scope scope)
 		struct grant_ask ask = question_ask(q);
 		struct str rule;
 		enum grant_answer answer = grant_find(qs->grants, &ask, &rule);
-		if (answer != GRANT_NONE)
+		if (answer == GRANT_DENY || (answer == GRANT_ALLOW && !q->text.alone))
 			question_resolve(q, answer == GRANT_ALLOW, by, scope);
 	}
 }
@@ -316,6 +319,11 @@ question_answer(struct questions *qs, struct str id, const struct answer *a,
 		const struct record *r = record_find(qs, id);
 		return r ? late(r, ret_state, e) : err_plain(e, E_NO_QUESTION);
 	}
+	if (q->text.alone && a->scope != SCOPE_ONCE)
+		return err_set(e, E_VALIDATION,
+			       "scope: this is asked each time (%.*s), so the answer can be for "
+			       "once alone",
+			       STR_ARG(q->text.rule));
 	struct grant_ask ask = question_ask(q);
 	int code = grant_add(qs->grants, &ask, a->scope, a->allow, a->prefix, a->by, NULL, e);
 	if (code < 0)
@@ -369,6 +377,12 @@ question_scope(const struct question *q)
 }
 
 int64_t
+question_answered_us(const struct question *q)
+{
+	return q->answered_us;
+}
+
+int64_t
 question_expires_us(const struct question *q)
 {
 	return q->expires_us;
@@ -408,6 +422,10 @@ question_write(struct jw *w, const struct question *q)
 	jw_member_bool(w, "diff_cut", t->diff_cut);
 	raw_member(w, "input", t->input);
 	jw_member(w, "input_hash", t->input_hash);
+	jw_member(w, "image", t->image);
+	jw_member(w, "shown_hash", t->shown_hash);
+	jw_member_bool(w, "once_only", t->alone);
+	jw_member_bool(w, "asked_again", t->again);
 	jw_member(w, "rule", t->rule);
 	jw_member_z(w, "expires_at", time);
 	jw_end(w);

@@ -31,8 +31,12 @@ struct question_text {
 	struct str diff;          /* unified, or {NULL,0} */
 	bool diff_cut;            /* it does not show all: only the input does */
 	struct str input;         /* JSON: the arguments as they will run */
-	struct str input_hash;    /* what the answer is bound to */
-	struct str rule;          /* that made us ask */
+	struct str input_hash;    /* what the answer is bound to, */
+	struct str image;      /* with the file as it was shown (provider/image.h), or {NULL,0} */
+	struct str shown_hash; /* of all of this that is shown */
+	bool alone;            /* each call is asked about: the answer can be `once` alone */
+	bool again;            /* it was asked before, and then the file changed */
+	struct str rule;       /* that made us ask */
 };
 
 struct questions *questions_new(struct loop *l, struct grants *grants);
@@ -50,7 +54,8 @@ enum question_state question_state(const struct question *q);
 const char *question_id(const struct question *q); /* a ULID */
 const char *question_by(const struct question *q); /* who answered; "" while open */
 enum grant_scope question_scope(const struct question *q);
-int64_t question_expires_us(const struct question *q); /* wall clock, for showing */
+int64_t question_answered_us(const struct question *q); /* wall clock; 0 while open */
+int64_t question_expires_us(const struct question *q);  /* wall clock, for showing */
 
 struct answer {
 	bool allow;

@@ -15,6 +15,7 @@
 #include "event/bus.h"
 #include "catalog/seen.h"
 #include "session/asked.h"
+#include "session/repeat.h"
 #include "workspace/workspace.h"
 
 enum session_kind { SESSION_MAIN, SESSION_WORKER };
@@ -39,6 +40,7 @@ struct session {
 	size_t ended_count;       /* of turns: those in the list that are over, */
 	size_t ended_bytes;       /* and what they take */
 	char event[ULID_LEN + 1]; /* session.created */
+	struct repeat repeat;     /* what its last call was */
 
 	/* Its own, made when it browses; NULL before. */
 	struct asked *asked;

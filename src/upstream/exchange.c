@@ -13,7 +13,6 @@
 #include "upstream/inside.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -103,6 +102,13 @@ exchange__fail(struct exchange *x, const struct err *e)
 }
 
 void
+exchange__broke(struct exchange *x, const struct err *e)
+{
+	x->end.broke = true;
+	exchange__fail(x, e);
+}
+
+void
 exchange__fail_soon(struct exchange *x, int code, const char *text)
 {
 	if (is_ending(x))
@@ -133,7 +139,7 @@ late(struct exchange *x, const char *text)
 
 	err_set(&e, E_TIMEOUT, "%s", text);
 	ask__cancel(&x->ask, "timeout");
-	exchange__fail(x, &e);
+	exchange__broke(x, &e);
 	if (deaf)
 		upstream__timed_out(u);
 	upstream_unref(u);
@@ -339,6 +345,12 @@ hop_error(struct exchange *x, int64_t code, const struct json *error)
 	exchange__fail(x, &e);
 }
 
+static bool
+has_no_time(int status)
+{
+	return status == 429 || status == 503;
+}
+
 static void
 answer_error(struct exchange *x, const struct reply *r)
 {
@@ -354,6 +366,8 @@ answer_error(struct exchange *x, const struct reply *r)
 	}
 	x->end.doc = r->doc;
 	x->end.error = r->error;
+	x->end.broke = has_no_time(r->status);
+	x->end.retry_after_ms = r->retry_after_ms;
 	latency_note(x);
 	exchange_over(x);
 }
@@ -394,6 +408,14 @@ code_of(const struct reply *r)
 	return r->status == 401 || r->status == 403 ? E_UNAVAILABLE : E_EXECUTION;
 }
 
+/* Was it the way, and not what was asked? 400 or 401 are the same the next time. */
+static bool
+is_broken(const struct reply *r)
+{
+	return r->status == 0 || r->status == 408 || has_no_time(r->status) || r->status > 500 ||
+	       (r->status / 100 == 2 && r->code == E_UNAVAILABLE);
+}
+
 static void
 answer_failed(struct exchange *x, const struct reply *r)
 {
@@ -403,6 +425,8 @@ answer_failed(struct exchange *x, const struct reply *r)
 
 	why.code = code_of(r);
 	x->sent &= !unsent;
+	x->end.broke = is_broken(r) && why.code != E_STOPPING && why.code != E_NOMEM;
+	x->end.retry_after_ms = why.retry_after_ms;
 	exchange__fail(x, &why);
 	/* Nobody is at home: the next one begins with a new start, or with its back-off. */
 	if (unsent && u->phase == PHASE_READY && u->flying.len + u->asking.len == 0)
@@ -518,11 +542,11 @@ exchange__inherit(struct upstream *u, struct upstream *from)
 
 /* ---- the start ---- */
 
-/* Method, name and group behind each other. */
+/* Method, name and so on behind each other. */
 static int
 texts_copy(struct exchange *x)
 {
-	struct str *texts[] = {&x->spec.method, &x->spec.name, &x->spec.group};
+	struct str *texts[] = {&x->spec.method, &x->spec.name, &x->spec.group, &x->spec.about};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (texts[i]->ptr && !(*texts[i] = arena_str(x->arena, *texts[i])).ptr)
@@ -542,8 +566,8 @@ exchange_new(struct upstream *u, const struct exchange_spec *spec)
 	}
 	x->arena = arena;
 	x->spec = *spec;
-	if (spec->pin)
-		snprintf(x->pin, sizeof(x->pin), "%s", spec->pin);
+	if (spec->pin) /* the rest is zeroed */
+		memcpy(x->pin, spec->pin, strnlen(spec->pin, sizeof(x->pin) - 1));
 	if (texts_copy(x) < 0) {
 		arena_free(arena);
 		return NULL;

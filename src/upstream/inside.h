@@ -45,9 +45,10 @@ struct link_events {
 	/* A message came. of: the request on whose stream it came (http), or 0. doc is borrowed. */
 	void (*message)(void *arg, struct json_doc *doc, uint64_t of);
 	/* That request will get no answer: the transport says why. HTTP statuses as E_ codes;
-	 * status is the HTTP status or 0; body: what came instead of a message, JSON or not.
-	 * E_UNAVAILABLE with status 0: nothing of it was sent; otherwise it may have arrived. id 0,
-	 * from http alone: a note, an answer or the listening stream met this. */
+	 * status is the HTTP status or 0 (what it says of trying again is in e); body: what came
+	 * instead of a message, JSON or not. E_UNAVAILABLE with status 0: nothing of it was sent;
+	 * otherwise it may have arrived. id 0, from http alone: a note, an answer or the listening
+	 * stream met this. */
 	void (*failed)(void *arg, uint64_t id, int status, struct str body, const struct err *e);
 	/* The end of it, once, whoever wanted it; then the link is gone. how: for people. */
 	void (*closed)(void *arg, const struct err *how);
@@ -61,8 +62,9 @@ struct link_ops {
 	void (*drop)(struct link *l, uint64_t id);
 	/* Legacy http: open the stream of what belongs to no request, if the server has one. */
 	void (*listen)(struct link *l, enum mcp_revision revision);
-	void (*close)(struct link *l);    /* `closed` comes; idempotent */
-	int (*pid)(const struct link *l); /* of a child, or 0 */
+	void (*close)(struct link *l);            /* `closed` comes; idempotent */
+	int (*pid)(const struct link *l);         /* of a child, or 0 */
+	uint32_t (*layers)(const struct link *l); /* that were put on it; may be NULL */
 };
 struct link {
 	const struct link_ops *ops;
@@ -124,7 +126,8 @@ void known__inherit(struct known *k, struct known *from);
 struct reply {
 	int code; /* 0: result or error is set */
 	const struct err *err;
-	int status; /* of HTTP, or 0 */
+	int status;              /* of HTTP, or 0 */
+	unsigned retry_after_ms; /* as HTTP said it; 0: it did not */
 	struct json_doc *doc;
 	const struct json *result, *error;
 };
@@ -209,6 +212,7 @@ enum phase {
 
 #define ASK_SLOTS 1024 /* requests on their way at once; a power of two */
 #define LATENCIES 128
+#define GIVEN_UP 64 /* of these it is known whose a late answer is */
 
 struct upstream {
 	unsigned refs;
@@ -251,7 +255,8 @@ struct upstream {
 	char last_words[256]; /* of its stderr */
 	unsigned restarts;    /* starts after the first */
 	bool was_started;
-	bool again; /* when it has ended: a start at once */
+	uint32_t layers; /* of the child that runs, or ran last */
+	bool again;      /* when it has ended: a start at once */
 
 	struct ask *asks[ASK_SLOTS]; /* by id */
 	size_t asked;
@@ -276,6 +281,11 @@ struct upstream {
 	uint32_t latency_us[LATENCIES];
 	size_t latencies;
 	uint64_t calls, failures, late, strays;
+	struct given_up {
+		uint64_t id, since_us;
+		char about[40];
+	} given_up[GIVEN_UP]; /* a ring */
+	size_t given_up_count;
 
 	bool dirty, saving; /* what is known is newer than the file */
 	struct timer save;
@@ -283,8 +293,9 @@ struct upstream {
 
 struct upstreams {
 	struct loop *loop;
-	char *dir;               /* or NULL */
-	struct upstream **items; /* by name; a reference each */
+	struct confine_house *house; /* or NULL */
+	char *dir;                   /* or NULL */
+	struct upstream **items;     /* by name; a reference each */
 	size_t count;
 	struct list leaving; /* no longer configured, not yet ended; a reference each */
 	struct list watches;
@@ -381,6 +392,7 @@ struct exchange *exchange__of(struct node *n);
 void exchange__send(struct exchange *x); /* for the first time, or again */
 /* From the loop: `over` at once. */
 void exchange__fail(struct exchange *x, const struct err *e);
+void exchange__broke(struct exchange *x, const struct err *e); /* the same: the way did */
 void exchange__fail_soon(struct exchange *x, int code, const char *text);
 void exchange__progress(struct exchange *x, const struct json *params);
 void exchange__message(struct exchange *x, const struct json *params);

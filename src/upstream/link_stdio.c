@@ -2,7 +2,7 @@
  * link_stdio.c - messages as lines on the streams of a child.
  *
  *   send --> out --once per turn--> child_write --> its stdin
- *   its stdout --> lines --> json_parse --> message
+ *   its stdout --> lines --> json_parse_buf --> message
  *   its stderr --> the log, some lines a second
  *
  * The end: its stdin is closed, then SIGTERM, then SIGKILL (child.h), and nothing of it is left.
@@ -21,6 +21,8 @@
 #define OUT_BYTES (LIMIT_LINE_BYTES * 2)
 #define OUT_KEPT (256 * KIB)       /* of memory, when all is written */
 #define LINE_KEPT (1 * MIB)        /* of memory, after a long line */
+#define LINE_LONG (256 * KIB)      /* what has come so far: the rest is read to its end at once */
+#define LINE_ROOM (1 * MIB)        /* for the rest */
 #define OUT_AGAIN_MS 20            /* when the child does not read */
 #define WORDS_BYTES ((size_t)1024) /* of a line of stderr */
 
@@ -88,10 +90,23 @@ pipe_send(struct link *base, const struct link_message *m, struct err *e)
 
 /* ---- from the child ---- */
 
-/* Gives each whole line to `take`; one that is too long counts as skipped. */
+typedef void line_taker(void *arg, struct str line, struct buf *part);
+
+static void
+line_over(struct lines *ls)
+{
+	ls->skipping = false;
+	buf_reset(&ls->part);
+	if (ls->part.cap > LINE_KEPT)
+		buf_done(&ls->part);
+}
+
+/*
+ * Gives each whole line to `take`; one that is too long counts as skipped. One that came in pieces
+ * stands in a buffer whose memory may be taken; otherwise `part` is empty.
+ */
 static size_t
-lines_add(struct lines *ls, struct str bytes, size_t max, void (*take)(void *, struct str),
-	  void *arg)
+lines_add(struct lines *ls, struct str bytes, size_t max, line_taker *take, void *arg)
 {
 	size_t skipped = 0;
 
@@ -106,18 +121,53 @@ lines_add(struct lines *ls, struct str bytes, size_t max, void (*take)(void *, s
 			skipped += piece.len + ls->part.len;
 			buf_reset(&ls->part);
 		} else if (end < 0 || ls->part.len > 0) {
+			if (piece.len >= LINE_LONG && max - piece.len > LINE_ROOM)
+				(void)buf_room(&ls->part, piece.len + LINE_ROOM);
 			buf_add(&ls->part, piece);
 		}
 		if (end < 0)
 			break;
 		if (!ls->skipping && !buf_failed(&ls->part))
-			take(arg, ls->part.len > 0 ? buf_str(&ls->part) : piece);
-		ls->skipping = false;
-		buf_reset(&ls->part);
-		if (ls->part.cap > LINE_KEPT)
-			buf_done(&ls->part);
+			take(arg, ls->part.len > 0 ? buf_str(&ls->part) : piece, &ls->part);
+		line_over(ls);
 	}
 	return skipped;
+}
+
+/* Bytes that were read to the end of ls->part already. */
+static size_t
+lines_grew(struct lines *ls, struct str bytes, size_t max, line_taker *take, void *arg)
+{
+	struct buf rest = BUF_INIT(LINE_ROOM);
+	ptrdiff_t end = str_index(bytes, '\n');
+
+	if (end < 0) {
+		ls->part.len += bytes.len;
+		return 0;
+	}
+	/* The memory of the line may be gone with it, and other lines may stand behind. */
+	buf_add(&rest, str_from(bytes, (size_t)end + 1));
+	ls->part.len += (size_t)end;
+	take(arg, buf_str(&ls->part), &ls->part);
+	line_over(ls);
+	size_t skipped = lines_add(ls, buf_str(&rest), max, take, arg);
+	buf_done(&rest);
+	return skipped;
+}
+
+/* A long line is read to where its beginning stands. */
+static char *
+line_room(struct child *c, enum child_stream stream, size_t *ret_len, void *arg)
+{
+	struct pipe_link *l = arg;
+	struct buf *part = &l->in.part;
+	size_t most = LIMIT_LINE_BYTES - part->len;
+
+	(void)c;
+	if (stream != CHILD_STDOUT || part->len < LINE_LONG || l->in.skipping || most == 0)
+		return NULL;
+	*ret_len = most < LINE_ROOM ? most : LINE_ROOM;
+	return buf_room(part, *ret_len);
 }
 
 /* What is no message. Some of it is told; too much of it ends the child. */
@@ -136,7 +186,7 @@ skip(struct pipe_link *l, size_t bytes, const char *what)
 }
 
 static void
-line_take(void *arg, struct str line)
+line_take(void *arg, struct str line, struct buf *part)
 {
 	struct pipe_link *l = arg;
 	struct json_doc *doc;
@@ -144,7 +194,9 @@ line_take(void *arg, struct str line)
 
 	if (l->closing || str_trim(line).len == 0)
 		return;
-	if (json_parse(line, &json_door, &doc, &e) < 0) {
+	int rc = part->len > 0 ? json_parse_buf(part, &json_door, &doc, &e)
+			       : json_parse(line, &json_door, &doc, &e);
+	if (rc < 0) {
 		skip(l, line.len, e.text);
 		return;
 	}
@@ -154,11 +206,12 @@ line_take(void *arg, struct str line)
 }
 
 static void
-words_take(void *arg, struct str line)
+words_take(void *arg, struct str line, struct buf *part)
 {
 	struct pipe_link *l = arg;
 	char text[WORDS_BYTES + 1];
 
+	(void)part;
 	line = str_trim(str_utf8_upto(line, WORDS_BYTES));
 	if (line.len == 0)
 		return;
@@ -181,6 +234,8 @@ child_said(struct child *c, enum child_stream stream, struct str bytes, void *ar
 	(void)c;
 	if (stream == CHILD_STDERR)
 		lines_add(&l->words, bytes, WORDS_BYTES * 4, words_take, l);
+	else if (l->in.part.len > 0 && bytes.ptr == l->in.part.ptr + l->in.part.len)
+		skipped = lines_grew(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
 	else
 		skipped = lines_add(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
 	if (skipped > 0)
@@ -271,9 +326,16 @@ pipe_pid(const struct link *base)
 	return child_pid(((const struct pipe_link *)base)->child);
 }
 
+static uint32_t
+pipe_layers(const struct link *base)
+{
+	return child_layers(((const struct pipe_link *)base)->child);
+}
+
 /* ---- the start ---- */
 
-static const struct link_ops pipe_ops = {pipe_send, pipe_drop, pipe_listen, pipe_close, pipe_pid};
+static const struct link_ops pipe_ops = {pipe_send,  pipe_drop, pipe_listen,
+					 pipe_close, pipe_pid,  pipe_layers};
 
 static struct pipe_link *
 link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_events *ev)
@@ -294,6 +356,24 @@ link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_
 }
 
 static int
+start_confined(struct pipe_link *l, const struct upstream_spec *spec, struct child_spec *child,
+	       struct err *e)
+{
+	struct arena *a = arena_new(LIMIT_UPSTREAM_SPEC);
+	struct confinement c;
+	int rc = a ? confine_child(spec->house, CONFINED_SERVERS, &spec->confinement, spec->name, a,
+				   &c, e)
+		   : err_plain(e, E_NOMEM);
+
+	child->confinement = &c;
+	if (rc == 0)
+		rc = child_start(l->loop, child, &l->child, e);
+	child->confinement = NULL;
+	arena_free(a);
+	return rc;
+}
+
+static int
 start(struct pipe_link *l, const struct upstream_spec *spec, struct err *e)
 {
 	static const char *const nothing[] = {NULL};
@@ -304,6 +384,7 @@ start(struct pipe_link *l, const struct upstream_spec *spec, struct err *e)
 	    .with_stdin = true,
 	    .grace_ms = LIMIT_KILL_GRACE_MS,
 	    .output = child_said,
+	    .room = line_room,
 	    .over = child_gone,
 	    .arg = l,
 	};
@@ -311,7 +392,7 @@ start(struct pipe_link *l, const struct upstream_spec *spec, struct err *e)
 	if (child.cwd_fd < 0)
 		return err_set(e, E_UNAVAILABLE, "its directory %.200s cannot be used: %s",
 			       spec->cwd, strerror(errno));
-	int rc = child_start(l->loop, &child, &l->child, e);
+	int rc = start_confined(l, spec, &child, e);
 	close(child.cwd_fd);
 	return rc;
 }

@@ -54,6 +54,14 @@ upstream_instructions(const struct upstream *u)
 	return json_str(json_get(u->known.about.value, S("instructions")));
 }
 
+uint32_t
+upstream_layers(struct upstream *u)
+{
+	if (u->link && u->link->ops->layers)
+		u->layers = u->link->ops->layers(u->link);
+	return u->layers;
+}
+
 bool
 upstream_known(const struct upstream *u)
 {
@@ -136,8 +144,12 @@ running_write(struct jw *w, const struct upstream *u)
 	char when[CLOCK_TEXT];
 	int pid = u->link ? u->link->ops->pid(u->link) : 0;
 
+	char layers[CONFINE_TEXT];
+
 	if (pid)
 		jw_member_int(w, "pid", pid);
+	if (pid && u->link->ops->layers)
+		jw_member_z(w, "confinement", confine_text(u->link->ops->layers(u->link), layers));
 	if (u->state != UPSTREAM_STARTED)
 		return;
 	clock_text(u->started_us, when);
@@ -145,11 +157,10 @@ running_write(struct jw *w, const struct upstream *u)
 }
 
 void
-upstream_write(struct jw *w, const struct upstream *u)
+upstream_write_members(struct jw *w, const struct upstream *u)
 {
 	const struct json *about = u->known.about.value;
 
-	jw_object(w);
 	jw_member(w, "name", u->spec.name);
 	jw_member_z(w, "state", upstream_state_name(u->state));
 	jw_member_z(w, "kind", u->spec.kind == UPSTREAM_STDIO ? "stdio" : "http");
@@ -172,5 +183,12 @@ upstream_write(struct jw *w, const struct upstream *u)
 	jw_member_int(w, "calls", (int64_t)u->calls);
 	jw_member_int(w, "failures", (int64_t)u->failures);
 	jw_member_int(w, "late", (int64_t)u->late);
+}
+
+void
+upstream_write(struct jw *w, const struct upstream *u)
+{
+	jw_object(w);
+	upstream_write_members(w, u);
 	jw_end(w);
 }

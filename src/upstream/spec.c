@@ -48,6 +48,20 @@ defaults_set(struct upstream_spec *s)
 		s->start_ms = LIMIT_UPSTREAM_START_MS;
 }
 
+static bool
+copy_confinement(struct arena *a, const struct confinement *from, struct confinement *c)
+{
+	size_t bytes = from->tcp_count * sizeof(*from->tcp);
+	uint16_t *tcp = from->tcp ? arena_alloc(a, bytes + 1) : NULL;
+
+	if (tcp && bytes)
+		memcpy(tcp, from->tcp, bytes);
+	c->tcp = tcp;
+	c->read = copy_strings(a, from->read);
+	c->write = copy_strings(a, from->write);
+	return (c->read || !from->read) && (c->write || !from->write) && (tcp || !from->tcp);
+}
+
 /* Where it starts when nothing is said. Not beside what is remembered of servers: one that writes
  * files where it stands would write over that. */
 static const char *
@@ -71,6 +85,8 @@ spec__copy(struct arena *a, const struct upstream_spec *from, struct upstream_sp
 	s->url = copy_z(a, from->url);
 	s->headers = copy_strings(a, from->headers);
 	s->roots = copy_strings(a, from->roots);
+	if (!copy_confinement(a, &from->confinement, &s->confinement))
+		return err_set(e, E_LIMIT, "the configuration of a server is too large");
 	s->problem = from->problem.ptr ? arena_str(a, from->problem) : from->problem;
 	defaults_set(s);
 	if (!s->name.ptr || !s->cwd || (from->argv && !s->argv) || (from->env && !s->env) ||
@@ -118,12 +134,21 @@ same_numbers(const struct upstream_spec *a, const struct upstream_spec *b)
 	       a->concurrency == b->concurrency && a->no_probe == b->no_probe;
 }
 
+static bool
+same_confinement(const struct confinement *a, const struct confinement *b)
+{
+	return a->profile == b->profile && same_strings(a->read, b->read) &&
+	       same_strings(a->write, b->write) && !a->tcp == !b->tcp &&
+	       a->tcp_count == b->tcp_count &&
+	       (!a->tcp || !b->tcp || memcmp(a->tcp, b->tcp, a->tcp_count * sizeof(*a->tcp)) == 0);
+}
+
 bool
 spec__equal(const struct upstream_spec *a, const struct upstream_spec *b)
 {
 	return a->kind == b->kind && str_eq(a->name, b->name) && same_strings(a->argv, b->argv) &&
 	       same_strings(a->env, b->env) && same_z(a->cwd, b->cwd) && same_z(a->url, b->url) &&
 	       same_strings(a->headers, b->headers) && same_strings(a->roots, b->roots) &&
-	       same_numbers(a, b) && str_eq(a->problem, b->problem) &&
-	       !a->problem.ptr == !b->problem.ptr;
+	       same_numbers(a, b) && same_confinement(&a->confinement, &b->confinement) &&
+	       str_eq(a->problem, b->problem) && !a->problem.ptr == !b->problem.ptr;
 }

@@ -151,7 +151,7 @@ waiting_fail(struct upstream *u, const struct err *why)
 
 	err_set(&e, E_UNAVAILABLE, "the server %s is not available: %.600s", name_z(u), why->text);
 	for (size_t left = u->waiting.len; left > 0 && u->waiting.len > 0; left--)
-		exchange__fail(exchange__of(list_first(&u->waiting)), &e);
+		exchange__broke(exchange__of(list_first(&u->waiting)), &e);
 }
 
 /* ---- the start ---- */
@@ -171,6 +171,8 @@ begin(void *arg)
 	int (*link)(struct loop *, const struct upstream_spec *, const struct link_events *,
 		    struct link **, struct err *) =
 	    u->spec.kind == UPSTREAM_STDIO ? link_stdio : link_http;
+	u->layers = 0;
+	u->spec.house = u->set->house;
 	if (link(u->set->loop, &u->spec, &ev, &u->link, &e) < 0) {
 		upstream_ref(u);
 		bad_luck(u, &e, true);
@@ -316,10 +318,15 @@ asks_end(struct upstream *u, const struct err *how)
 
 	err_set(&e, u->set->stopping ? E_STOPPING : E_UNAVAILABLE,
 		"the server %s went away while it worked: %.600s", name_z(u), how->text);
+	if (how->inside[0])
+		err_inside(&e, "%s", how->inside); /* its last words: for people, not for agents */
 	own_asks_end(u);
 	while (in_flight(u) > 0) {
 		struct list *l = u->flying.len ? &u->flying : &u->asking;
-		exchange__fail(exchange__of(list_first(l)), &e);
+		if (u->set->stopping)
+			exchange__fail(exchange__of(list_first(l)), &e);
+		else
+			exchange__broke(exchange__of(list_first(l)), &e);
 	}
 	for (size_t i = 0; i < ASK_SLOTS; i++) {
 		struct ask *a = u->asks[i];
@@ -402,17 +409,20 @@ upstream__takes(const struct upstream *u, struct err *e)
 		return err_set(e, E_UNAVAILABLE, "the server %s cannot be used: %.*s", name_z(u),
 			       STR_ARG(str_utf8_upto(u->spec.problem, 600)));
 	if (u->state == UPSTREAM_QUARANTINED)
-		return err_set(e, E_UNAVAILABLE,
-			       "the server %s has failed too often and is left alone for %u s: "
-			       "%.600s",
-			       name_z(u), (unsigned)(wait / 1000), u->problem.text);
-	if (u->phase == PHASE_DOWN && wait > LIMIT_UPSTREAM_PATIENCE_MS)
-		return err_set(e, E_UNAVAILABLE,
-			       "the server %s is not available, and is tried again in %u s: %.600s",
-			       name_z(u), (unsigned)(wait / 1000), u->problem.text);
-	if (u->waiting.len >= LIMIT_UPSTREAM_WAITING)
+		err_set(e, E_UNAVAILABLE,
+			"the server %s has failed too often and is left alone for %u s: %.600s",
+			name_z(u), (unsigned)(wait / 1000), u->problem.text);
+	else if (u->phase == PHASE_DOWN && wait > LIMIT_UPSTREAM_PATIENCE_MS)
+		err_set(e, E_UNAVAILABLE,
+			"the server %s is not available, and is tried again in %u s: %.600s",
+			name_z(u), (unsigned)(wait / 1000), u->problem.text);
+	else if (u->waiting.len >= LIMIT_UPSTREAM_WAITING)
 		return err_set(e, E_LIMIT, "too many requests wait for the server %s", name_z(u));
-	return 0;
+	else
+		return 0;
+	if (e)
+		e->retry_after_ms = (unsigned)wait;
+	return E_UNAVAILABLE;
 }
 
 bool

@@ -20,6 +20,7 @@
 #define UPSTREAM_UPSTREAM_H
 
 #include "json/canon.h"
+#include "loop/confine.h"
 #include "loop/loop.h"
 #include "mcp/behind.h"
 
@@ -51,6 +52,8 @@ struct upstream_spec {
 	const char *const *roots; /* NULL-terminated directories: the answer to roots/list when no
 				     client is there to ask */
 	bool no_probe;            /* it is legacy: do not ask (some exit when asked) */
+	struct confinement confinement; /* of a child; `shut` and `temporary` are its house's */
+	struct confine_house *house;    /* private: of the set */
 
 	/* Why it cannot be used though it is configured: "env.TOKEN: the variable X is not set".
 	 * {NULL,0}: it can. */
@@ -84,6 +87,7 @@ struct upstream_tool {
 struct upstreams_spec {
 	struct loop *loop;
 	const char *dir;
+	struct confine_house *house; /* of its children; borrowed. NULL: all are open */
 };
 int upstreams_new(const struct upstreams_spec *spec, struct upstreams **ret, struct err *e);
 /* Ends every child and connection, then `done`. Open exchanges end with E_STOPPING. */
@@ -119,6 +123,9 @@ struct upstream_watch {
 	void (*updated)(struct upstream *u, struct str uri, void *arg); /* may be NULL */
 	/* notifications/message that belongs to no exchange; may be NULL. */
 	void (*message)(struct upstream *u, const struct json *params, void *arg);
+	/* The answer to an exchange that was given up that long ago; it is thrown away. May be
+	 * NULL. */
+	void (*late)(struct upstream *u, struct str about, uint64_t after_ms, void *arg);
 	void *arg;
 	struct node node; /* private */
 };
@@ -141,10 +148,15 @@ const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i)
 /* What the definitions stand in; take a reference to keep them. */
 struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
-/* {name, state, kind, era, version, server, tools, changed, problem, last_words, pid, started_at,
- *  restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures, late}; what is not known
- *  is left out. last_words: of its stderr, for people who run it; no secrets else. */
+/* {name, state, kind, era, version, server, tools, changed, problem, last_words, pid,
+ *  confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures,
+ * late}; what is not known is left out. last_words: of its stderr, for people who run it; no
+ * secrets else. */
 void upstream_write(struct jw *w, const struct upstream *u);
+void upstream_write_members(struct jw *w, const struct upstream *u); /* of an open object */
+
+/* What was put on its child, now or when it last ran, for confine_text; 0: it has none. */
+uint32_t upstream_layers(struct upstream *u);
 
 /* A person takes the changed definition of a tool, or of all ({NULL,0}), as it is now. E_NOT_FOUND.
  * It counts from now on; it is on disk soon. */
@@ -164,8 +176,11 @@ void upstream_log_level(struct upstream *u, int level);
 struct exchange_end {
 	int code; /* 0: answered: one of result and error is set */
 	struct err err;
-	bool sent;            /* it may have reached the upstream: what it does may be done */
-	struct json_doc *doc; /* borrowed; take a reference to keep it */
+	bool sent;  /* it may have reached the upstream: what it does may be done */
+	bool broke; /* it failed on the way there or back, or the upstream has no time for
+		       it (HTTP 429, 503): another try may do better */
+	unsigned retry_after_ms; /* then, as the upstream says; 0: it does not */
+	struct json_doc *doc;    /* borrowed; take a reference to keep it */
 	const struct json *result;
 	const struct json *error; /* JSON-RPC's, as it came; never -32020 or -32022 */
 };
@@ -179,6 +194,7 @@ struct exchange_spec {
 				  counts, else E_CHANGED; NULL: whatever it is */
 	struct behind *behind; /* borrowed until it is over; may be NULL */
 	struct str group;      /* whose it is, the session: copied */
+	struct str about;      /* what a late answer is told of, the call: copied; or {NULL,0} */
 	unsigned timeout_ms, max_ms; /* 0: the upstream's own; UINT_MAX: none, the
 					caller has a clock */
 	void (*over)(struct exchange *x, const struct exchange_end *end, void *arg); /* once */

@@ -136,6 +136,7 @@ upstreams_new(const struct upstreams_spec *spec, struct upstreams **ret, struct 
 	if (rc < 0)
 		return rc;
 	us->loop = spec->loop;
+	us->house = spec->house;
 	us->text = BUF_INIT(LIMIT_UPSTREAM_KNOWN);
 	list_init(&us->leaving);
 	list_init(&us->watches);

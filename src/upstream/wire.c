@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
+
 #define OUT_KEPT (256 * KIB) /* of memory, after a large message */
 
 bool
@@ -182,6 +184,18 @@ cancelled_write(struct jw *w, void *arg)
 	jw_member_z(w, "reason", c->reason);
 }
 
+static void
+given_up_note(struct upstream *u, const struct ask *a)
+{
+	struct given_up *g = &u->given_up[u->given_up_count % GIVEN_UP];
+
+	if (!a->x || !a->x->spec.about.ptr)
+		return;
+	u->given_up_count++;
+	*g = (struct given_up){.id = a->id, .since_us = clock_mono_us()};
+	snprintf(g->about, sizeof(g->about), "%.*s", STR_ARG(a->x->spec.about));
+}
+
 /* Modern, over HTTP: to let go of the stream is to cancel. */
 void
 ask__cancel(struct ask *a, const char *reason)
@@ -196,6 +210,7 @@ ask__cancel(struct ask *a, const char *reason)
 			wire__note(u, "notifications/cancelled", cancelled_write, &c);
 		u->link->ops->drop(u->link, a->id);
 	}
+	given_up_note(u, a);
 	ask__forget(a);
 }
 
@@ -274,12 +289,31 @@ ask_settle(struct ask *a, const struct reply *r)
 }
 
 static void
+late_tell(struct upstream *u, uint64_t id)
+{
+	struct given_up *g = NULL;
+
+	for (size_t i = 0; !g && i < GIVEN_UP; i++)
+		g = u->given_up[i].id == id ? &u->given_up[i] : NULL;
+	if (!g)
+		return;
+	g->id = 0; /* once */
+	uint64_t after_ms = (clock_mono_us() - g->since_us) / 1000;
+	LIST_EACH (&u->set->watches, n) {
+		struct upstream_watch *w = CONTAINER_OF(n, struct upstream_watch, node);
+		if (w->late)
+			w->late(u, str_of(g->about), after_ms, w->arg);
+	}
+}
+
+static void
 stray(struct upstream *u, const struct json *id)
 {
 	int64_t n;
 
 	if (json_int(id, &n) && n > 0 && (uint64_t)n <= u->last_id) {
 		u->late++;
+		late_tell(u, (uint64_t)n);
 		return;
 	}
 	u->strays++;
@@ -527,7 +561,10 @@ hear_failed(void *arg, uint64_t id, int status, struct str body, const struct er
 
 	if (a && body.len > 0 && json_parse(body, &json_door, &doc, &bad) == 0 &&
 	    rpc_read(json_root(doc), &r, &bad) == 0 && r.kind == RPC_ERROR)
-		reply = (struct reply){.status = status, .doc = doc, .error = r.error};
+		reply = (struct reply){.status = status,
+				       .retry_after_ms = e->retry_after_ms,
+				       .doc = doc,
+				       .error = r.error};
 	if (a)
 		ask_settle(a, &reply);
 	json_doc_unref(doc);

@@ -411,6 +411,8 @@ an_open_question_is_shown_whole(void **state)
 	    .diff_cut = true,
 	    .input = S("{\"path\":\"a\"}"),
 	    .input_hash = S("ff"),
+	    .shown_hash = S("ee"),
+	    .alone = true,
 	    .rule = S("default.WRITE"),
 	};
 	struct question *q = NULL, *other = ask("t", "shell", "ls \x1b[2K");
@@ -431,7 +433,8 @@ an_open_question_is_shown_whole(void **state)
 	    "\"input_summary\":\"{\\\"path\\\": \\\"a\\\"}\",\"projected_modifications\":[\"a\"],"
 	    "\"command\":null,\"prefix\":null,\"diff\":\"--- a\\n\",\"diff_cut\":true,"
 	    "\"input\":{\"path\":\"a\"},"
-	    "\"input_hash\":\"ff\",\"rule\":\"default.WRITE\",\"expires_at\":\"%s\"}]",
+	    "\"input_hash\":\"ff\",\"image\":null,\"shown_hash\":\"ee\",\"once_only\":true,"
+	    "\"asked_again\":false,\"rule\":\"default.WRITE\",\"expires_at\":\"%s\"}]",
 	    question_id(q), time);
 	assert_string_equal(buf_z(&b), want);
 

@@ -1,0 +1,86 @@
+/*
+ * late.c - jobs that were left behind: what they report in the end is thrown away, and told.
+ */
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "call/stage.h"
+
+#include <stdlib.h>
+
+struct straggler {
+	struct node node; /* in the gateway's */
+	struct gateway *gw;
+	struct job *job;
+	struct id call, session, turn;
+	char parent[ULID_LEN + 1];
+	char *tool_use_id, *tool_name;
+	uint64_t since_us;
+};
+
+static void
+straggler_free(struct straggler *s)
+{
+	list_remove(&s->node);
+	job_free(&s->job);
+	free(s->tool_use_id);
+	free(s->tool_name);
+	free(s);
+}
+
+static void
+came_late(struct job *j, void *owner)
+{
+	struct straggler *s = owner;
+	int64_t after_ms = (int64_t)(clock_mono_us() - s->since_us) / 1000;
+	struct jw *w = bus_begin(s->gw->bus, &(struct event_draft){
+						 .type = EVENT_TOOL_LATE_REPORT,
+						 .session = id_str(&s->session),
+						 .turn = id_str(&s->turn),
+						 .parent = str_of(s->parent),
+					     });
+
+	jw_member_z(w, "tool_use_id", s->tool_use_id);
+	jw_member_z(w, "tool_name", s->tool_name);
+	jw_member_z(w, "call_id", s->call.text);
+	jw_member_int(w, "after_ms", after_ms);
+	jw_member_bool(w, "success", j->out.success);
+	bus_end(s->gw->bus, NULL);
+	log_line(LOG_WARN, "a tool that was left behind has ended", "call", s->call.text, "tool",
+		 s->tool_name, NULL);
+	straggler_free(s);
+}
+
+void
+late_leave(struct call *c)
+{
+	struct straggler *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->tool_use_id = str_dup(c->tool_use_id);
+		s->tool_name = str_dup(c->tool_name);
+	}
+	if (!s || !s->tool_use_id || !s->tool_name) {
+		if (s)
+			straggler_free(s);
+		job_free(&c->job);
+		return;
+	}
+	s->gw = c->gw;
+	s->call = c->id;
+	s->session = c->session->id;
+	s->turn = c->turn->id;
+	memcpy(s->parent, c->called_event, sizeof(s->parent));
+	s->since_us = clock_mono_us();
+	s->job = c->job;
+	c->job = NULL;
+	job_leave(s->job, came_late, s);
+	list_push(&c->gw->stragglers, &s->node);
+}
+
+void
+late_forget(struct gateway *gw)
+{
+	LIST_EACH (&gw->stragglers, at)
+		straggler_free(CONTAINER_OF(at, struct straggler, node));
+}

@@ -1,0 +1,47 @@
+/* repeat.c - the same call with the same result, again and again: a person should know. */
+
+#include "base/hash.h"
+#include "call/stage.h"
+
+static uint64_t
+call_number(const struct call *c)
+{
+	return hash_text(str_of(c->input_hash), str_hash_keyed(c->tool->id));
+}
+
+static uint64_t
+result_number(const struct call *c)
+{
+	uint64_t h = str_hash_keyed(buf_str(&c->out.content));
+
+	if (c->err.code < 0)
+		h = hash_text(str_of(err_text(&c->err)), hash_mix(h, (uint64_t)-c->err.code));
+	return hash_text(buf_str(&c->out.extra), h);
+}
+
+/* In a shared session those who call do not know of each other: what they do is no circle. */
+static bool
+is_watched(const struct call *c)
+{
+	return c->tuning->repeat_limit > 0 && !c->session->shared;
+}
+
+void
+repeat_look(struct call *c)
+{
+	unsigned limit = c->tuning->repeat_limit;
+
+	if (!is_watched(c) || repeat_count(&c->session->repeat, call_number(c)) + 1 < limit)
+		return;
+	c->must_ask = limit == 3 ? "the same call three times in a row"
+				 : arena_printf(c->arena, "the same call %u times in a row", limit);
+}
+
+/* Counting begins anew when a person has looked at it. What was cancelled has come to no result. */
+void
+repeat_ended(struct call *c)
+{
+	if (c->called_mono_us && c->err.code != E_CANCELLED && is_watched(c))
+		repeat_note(&c->session->repeat, call_number(c), result_number(c),
+			    c->must_ask != NULL);
+}

@@ -1,0 +1,281 @@
+/* test_retry.c - what is tried again, what never is, and what comes too late. */
+
+#include "world.h"
+
+#include "call/stage.h"
+
+#define CONFIG                                                                                     \
+	"tool_confirmation: {default: {WRITE: auto, EXECUTE: auto}}\n"                             \
+	"tools: {defaults: {retry: {attempts: 3, initial_ms: 1, max_ms: 60000, jitter: 0}}}\n"
+
+/* Runs a built-in tool for the time of a test: its jobs rest until they are told what became of
+ * them. */
+struct puppet {
+	struct provider provider;
+	struct job *job; /* the last one */
+	unsigned started, cancelled;
+};
+
+static void
+puppet_start(struct provider *p, struct job *j)
+{
+	struct puppet *pu = CONTAINER_OF(p, struct puppet, provider);
+
+	if (j->kind == JOB_PREVIEW) {
+		job_report_soon(j);
+		return;
+	}
+	pu->job = j;
+	pu->started++;
+}
+
+static void
+puppet_cancel(struct provider *p, struct job *j)
+{
+	(void)j;
+	CONTAINER_OF(p, struct puppet, provider)->cancelled++;
+}
+
+static struct provider *
+puppet_take(struct world *w, struct puppet *pu, const char *tool)
+{
+	struct tool *t = catalog_find(w->hf->catalog, str_of(tool));
+	struct provider *before = t->provider;
+
+	*pu = (struct puppet){.provider = {"puppet", puppet_start, puppet_cancel, NULL}};
+	t->provider = &pu->provider;
+	return before;
+}
+
+static void
+puppet_give(struct world *w, const char *tool, struct provider *back)
+{
+	catalog_find(w->hf->catalog, str_of(tool))->provider = back;
+}
+
+static void
+fail_job(struct job *j, int code, bool broke, bool never_left)
+{
+	output_textf(&j->out, "half of it");
+	err_set(&j->out.err, code, "it broke");
+	j->out.broke = broke;
+	j->out.never_left = never_left;
+	job_report_soon(j);
+}
+
+static void
+end_job(struct job *j)
+{
+	output_textf(&j->out, "done");
+	job_report_soon(j);
+}
+
+static struct call *
+call_in(struct world *w, enum place place)
+{
+	struct node *n = list_first(&w->hf->gw.at[place]);
+
+	return n ? CONTAINER_OF(n, struct call, in_place) : NULL;
+}
+
+static int
+setup(void **state)
+{
+	*state = world_new(CONFIG);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	world_free(*state);
+	return 0;
+}
+
+static void
+each_attempt_is_a_job_of_its_own(void **state)
+{
+	struct world *w = *state;
+	struct puppet pu;
+	struct provider *before = puppet_take(w, &pu, "list_dir");
+	struct result r;
+	int64_t n = 0;
+
+	world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+	for (unsigned i = 1; i <= 3; i++) {
+		UNTIL(w, pu.started == i);
+		struct call *c = call_in(w, PLACE_RUNNING);
+		assert_non_null(c);
+		assert_int_equal(c->attempts, i);
+		assert_int_equal(c->allowed_ms, 60000);
+		assert_false(c->overdue);
+		if (i < 3)
+			fail_job(pu.job, E_UNAVAILABLE, true, false);
+	}
+	end_job(pu.job);
+	UNTIL(w, r.here);
+	world_turn(w);
+	assert_false(r.is_error);
+	assert_true(str_is(result_text(&r), "done"));
+	assert_tool_events(w, "called retrying retrying completed");
+	assert_true(json_int(json_get(world_last(w, "tool.retrying"), S("attempt")), &n) && n == 3);
+	assert_true(json_int(json_get(world_last(w, "tool.retrying"), S("delay_ms")), &n) &&
+		    n == 2);
+	assert_member(world_last(w, "tool.retrying"), "reason", "unavailable");
+	result_free(&r);
+	puppet_give(w, "list_dir", before);
+}
+
+static void
+the_last_failure_is_the_calls(void **state)
+{
+	struct world *w = *state;
+	struct puppet pu;
+	struct provider *before = puppet_take(w, &pu, "list_dir");
+	struct result r;
+
+	world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+	for (unsigned i = 1; i <= 3; i++) {
+		UNTIL(w, pu.started == i);
+		fail_job(pu.job, E_UNAVAILABLE, true, false);
+	}
+	UNTIL(w, r.here);
+	assert_true(r.is_error && str_is(result_text(&r), "it broke"));
+	assert_int_equal(pu.started, 3);
+	result_free(&r);
+	puppet_give(w, "list_dir", before);
+}
+
+/* What a failure looks like, and whether there is a second attempt. */
+static void
+what_is_tried_again(void **state)
+{
+	static const struct {
+		const char *tool, *input;
+		int code;
+		bool broke, never_left, again;
+	} cases[] = {
+	    {"list_dir", "{\"path\": \".\"}", E_EXECUTION, false, false, false},
+	    {"list_dir", "{\"path\": \".\"}", E_VALIDATION, false, false, false},
+	    {"list_dir", "{\"path\": \".\"}", E_UNAVAILABLE, true, false, true},
+	    {"list_dir", "{\"path\": \".\"}", E_UNAVAILABLE, true, true, true},
+	    {"shell", "{\"command\": \"true\"}", E_UNAVAILABLE, true, false, false},
+	    {"shell", "{\"command\": \"true\"}", E_TIMEOUT, true, false, false},
+	    {"shell", "{\"command\": \"true\"}", E_UNAVAILABLE, false, true, false},
+	    {"shell", "{\"command\": \"true\"}", E_UNAVAILABLE, true, true, true},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct puppet pu;
+		struct provider *before = puppet_take(w, &pu, cases[i].tool);
+		struct result r;
+		world_start(w, cases[i].tool, cases[i].input, &r);
+		UNTIL(w, pu.started == 1);
+		fail_job(pu.job, cases[i].code, cases[i].broke, cases[i].never_left);
+		UNTIL(w, r.here || pu.started == 2);
+		if (r.here == cases[i].again)
+			fail_msg("case %zu: %s", i, r.here ? "it was not" : "it was");
+		if (!r.here)
+			end_job(pu.job);
+		UNTIL(w, r.here);
+		assert_int_equal(r.is_error, !cases[i].again);
+		result_free(&r);
+		puppet_give(w, cases[i].tool, before);
+	}
+}
+
+static void
+cancel_ends_the_wait(void **state)
+{
+	struct world *w = *state;
+	struct puppet pu;
+	struct provider *before = puppet_take(w, &pu, "list_dir");
+	struct result r;
+
+	world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+	UNTIL(w, pu.started == 1);
+	fail_job(pu.job, E_LIMIT, true, false);
+	pu.job->out.err.retry_after_ms = 50000;
+	UNTIL(w, call_in(w, PLACE_PAUSING));
+	call_cancel(call_in(w, PLACE_PAUSING));
+	UNTIL(w, r.here);
+	world_turn(w);
+	assert_member(world_last(w, "tool.failed"), "error_class", "cancelled");
+	assert_int_equal(pu.started, 1);
+	result_free(&r);
+	puppet_give(w, "list_dir", before);
+}
+
+/* As if it had been told to stop, and its time for that were over. */
+static void
+leave_behind(struct world *w, struct result *r)
+{
+	UNTIL(w, call_in(w, PLACE_RUNNING));
+	struct call *c = call_in(w, PLACE_RUNNING);
+	call_cancel(c);
+	UNTIL(w, call_in(w, PLACE_ENDING));
+	c->overdue = true;
+	c->ending = E_TIMEOUT;
+	call_wake(c);
+	UNTIL(w, r->here);
+}
+
+static void
+a_late_report_is_thrown_away_and_told(void **state)
+{
+	struct world *w = *state;
+	struct puppet pu;
+	struct provider *before = puppet_take(w, &pu, "list_dir");
+	struct result r;
+	char id[64];
+
+	world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+	leave_behind(w, &r);
+	world_turn(w);
+	assert_int_equal(pu.cancelled, 1);
+	assert_int_equal(pu.started, 1); /* one that may still be at work is not followed */
+	assert_member(world_last(w, "tool.failed"), "error_class", "timeout");
+	struct str call = json_str(json_get(world_last(w, "tool.failed"), S("call_id")));
+	snprintf(id, sizeof(id), "%.*s", STR_ARG(call));
+	assert_null(world_last(w, "tool.late_report"));
+	end_job(pu.job);
+	UNTIL(w, world_last(w, "tool.late_report"));
+	assert_member(world_last(w, "tool.late_report"), "call_id", id);
+	assert_int_equal(w->hf->gw.stragglers.len, 0);
+	result_free(&r);
+	puppet_give(w, "list_dir", before);
+}
+
+static void
+nobody_is_told_when_the_gateway_is_gone(void **state)
+{
+	struct world *w = *state;
+	struct puppet pu;
+	struct provider *before = puppet_take(w, &pu, "list_dir");
+	struct result r;
+
+	world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+	leave_behind(w, &r);
+	assert_int_equal(w->hf->gw.stragglers.len, 1);
+	late_forget(&w->hf->gw);
+	assert_int_equal(w->hf->gw.stragglers.len, 0);
+	job_report(pu.job); /* and it frees itself */
+	result_free(&r);
+	puppet_give(w, "list_dir", before);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(each_attempt_is_a_job_of_its_own, setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_last_failure_is_the_calls, setup, teardown),
+	    cmocka_unit_test_setup_teardown(what_is_tried_again, setup, teardown),
+	    cmocka_unit_test_setup_teardown(cancel_ends_the_wait, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_late_report_is_thrown_away_and_told, setup, teardown),
+	    cmocka_unit_test_setup_teardown(nobody_is_told_when_the_gateway_is_gone, setup,
+					    teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
