@@ -3,7 +3,8 @@
  *
  * Journal, events, validation and policy are on, as for everybody. What the calls left to be
  * written is part of what they cost: a run is over when the journal holds it. `--calls N` runs N
- * calls one after the other and prints nothing: for counting instructions.
+ * calls one after the other and prints nothing: for counting instructions. `--hooks N` hangs so
+ * many functions before and after each call that do nothing (bench/pipeline).
  */
 
 #include <errno.h>
@@ -179,10 +180,17 @@ static void
 open_bench(struct bench *b, const char *dir)
 {
 	struct err e;
-	char id[40], state[64];
+	char id[40], state[64], config[64];
 
 	snprintf(state, sizeof(state), "%s/state", dir);
-	if (hf_open(&(struct hf_options){.state = state, .no_builtins = true}, &b->hf) < 0) {
+	snprintf(config, sizeof(config), "%s/config.yaml", dir);
+	FILE *f = fopen(config, "w");
+	if (!f || fputs("tools: {defaults: {repeat_limit: 0}}\n", f) < 0 || fclose(f) != 0) {
+		perror(config);
+		exit(1);
+	}
+	if (hf_open(&(struct hf_options){.state = state, .config = config, .no_builtins = true},
+		    &b->hf) < 0) {
 		fprintf(stderr, "bench: %s\n", hf_error(NULL));
 		exit(1);
 	}
@@ -201,19 +209,45 @@ open_bench(struct bench *b, const char *dir)
 	}
 }
 
+static void
+look(struct hf_call *call, void *arg)
+{
+	(void)call;
+	(void)arg;
+}
+
+static void
+hang(struct bench *b, size_t hooks)
+{
+	for (size_t i = 0; i < hooks; i++)
+		if (hf_hook_pre(b->hf, "*", look, NULL) < 0 ||
+		    hf_hook_post(b->hf, "*", look, NULL) < 0)
+			exit(1);
+}
+
+/* The number behind the word; 0: it is not there. */
+static size_t
+number_of(int argc, char **argv, const char *word)
+{
+	for (int i = 1; i + 1 < argc; i++)
+		if (strcmp(argv[i], word) == 0)
+			return strtoul(argv[i + 1], NULL, 10);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct bench b = {0};
 	char dir[] = "/tmp/holdfast-bench-XXXXXX", command[64];
-	size_t quiet =
-	    argc == 3 && strcmp(argv[1], "--calls") == 0 ? strtoul(argv[2], NULL, 10) : 0;
+	size_t quiet = number_of(argc, argv, "--calls");
 
 	log_set_level(LOG_ERROR);
 	if (!mkdtemp(dir))
 		return 1;
 	setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 	open_bench(&b, dir);
+	hang(&b, number_of(argc, argv, "--hooks"));
 	if (quiet) {
 		run(&b, quiet, 1);
 	} else {

@@ -27,8 +27,9 @@ extern "C" {
 
 #define HF_API __attribute__((visibility("default")))
 
-struct hf;     /* a gateway */
-struct hf_job; /* one execution of a tool */
+struct hf;      /* a gateway */
+struct hf_job;  /* one execution of a tool */
+struct hf_call; /* one call on its way, as stages and hooks see it */
 
 struct hf_options {
 	const char
@@ -39,6 +40,9 @@ struct hf_options {
 	bool no_servers;       /* without the MCP servers of the configuration */
 	const char *workspace; /* of clients that come over HTTP and name none; NULL: none, unless
 				  the configuration has one */
+	bool inner; /* behind another gateway, which asks and keeps the journal: no configuration,
+		       no built-in tools, nothing is asked here, nothing is kept; and a tool that
+		       does not stop when it is told to ends the process */
 };
 
 /* On failure *ret is NULL and hf_error(NULL) tells why (per thread). */
@@ -97,12 +101,33 @@ struct hf_tool {
 HF_API int hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *arg);
 HF_API int hf_unregister(struct hf *hf, const char *name);
 
+/*
+ * A plugin is a shared object whose tools `holdfast plugin-host` runs in a process of its own:
+ *
+ *	HF_PLUGIN(hf)
+ *	{
+ *		return hf_register(hf, card, &my_tool, NULL);
+ *	}
+ *
+ * It is built against this header alone (examples/plugin) and named under `plugins` in the
+ * configuration. The symbol has the version of this interface in its name: a plugin of another one
+ * is refused, not run.
+ */
+#define HF_PLUGIN_SYMBOL "holdfast_plugin_1"
+#define HF_PLUGIN(hf)                                                                              \
+	HF_API int holdfast_plugin_1(struct hf *hf);                                               \
+	int holdfast_plugin_1(struct hf *hf)
+
 /* Inside `run`. Strings live as long as the job. */
 HF_API const char *hf_job_input(struct hf_job *job); /* validated JSON */
 HF_API const char *hf_job_session(struct hf_job *job);
 HF_API const char *hf_job_id(struct hf_job *job);        /* tool_use_id */
 HF_API const char *hf_job_workspace(struct hf_job *job); /* absolute path */
 HF_API bool hf_job_cancelled(struct hf_job *job);        /* long work looks at it now and then */
+/* How far it is: label (NULL: as before), so much of so much (total 0: not known). As often as you
+ * like; whoever watches, and the client that made the call, hear of it some times a second. It
+ * also moves the call's deadline, up to the most its tool is given. */
+HF_API void hf_job_progress(struct hf_job *job, const char *label, double current, double total);
 HF_API void hf_job_text(struct hf_job *job, const char *text, size_t len); /* adds a block */
 HF_API void hf_job_modified(struct hf_job *job, const char *path);
 HF_API int hf_job_fail(struct hf_job *job, const char *reason);
@@ -121,9 +146,89 @@ HF_API int hf_cancel_session(struct hf *hf, const char *session);
 /* allow or deny an open question; scope as in the REST interface ("once", "session", ...). */
 HF_API int hf_answer(struct hf *hf, const char *request, bool allow, const char *scope);
 
+/*
+ * Stages of your own. A call walks down the chain (`holdfast pipeline` prints it) and back up
+ * again: enter on the way in, wake each time it may go on, leave once on the way out, whatever
+ * became of the call, in reverse order. All three may be missing. They run on the loop's thread and
+ * must not block; a stage that has to wait says HF_WAIT, and somebody calls hf_call_wake when it
+ * may look again (it may also be woken for nothing). Cancelling the call ends the wait.
+ *
+ * A stage sees a call and may stop it; it changes nothing. Behind "confirm" it sees what really
+ * runs.
+ */
+enum { HF_NEXT = 0, HF_WAIT = 1, HF_FAIL = -1 };
+enum hf_side { HF_BEFORE, HF_AFTER };
+struct hf_stage {
+	const char *name;     /* small letters, digits, - and _; no other stage has it */
+	const char *sentence; /* what it does */
+	int (*enter)(struct hf_call *call, void *arg); /* HF_NEXT, HF_WAIT or HF_FAIL */
+	int (*wake)(struct hf_call *call, void *arg);  /* the same */
+	void (*leave)(struct hf_call *call, void *arg);
+	void *arg;
+};
+/* Only while no call is alive. Not before "record", and not between "dispatch" and "result". */
+HF_API int hf_use(struct hf *hf, const struct hf_stage *stage, enum hf_side side,
+		  const char *neighbour);
+
+/* Inside the functions of stages and hooks. Strings are valid until the function returns. */
+HF_API const char *hf_call_tool(struct hf_call *call);
+HF_API const char *hf_call_id(struct hf_call *call); /* tool_use_id */
+HF_API const char *hf_call_session(struct hf_call *call);
+HF_API const char *hf_call_workspace(struct hf_call *call);  /* absolute path */
+HF_API const char *hf_call_input(struct hf_call *call);      /* JSON; NULL: it could not be read */
+HF_API const char *hf_call_capability(struct hf_call *call); /* "write"; NULL before "resolve" */
+/* On the way out: did it fail, and the text of the result (or why it failed). */
+HF_API bool hf_call_is_error(struct hf_call *call);
+HF_API const char *hf_call_result(struct hf_call *call); /* NULL on the way in */
+/* `return hf_call_fail(call, "what the agent may know")` from enter or wake. */
+HF_API int hf_call_fail(struct hf_call *call, const char *sentence);
+/* Any thread, from HF_WAIT until leave has returned: the stage looks again, soon. */
+HF_API void hf_call_wake(struct hf_call *call);
+
+/*
+ * Hooks are functions for some tools: before the arguments are checked, and after the tool has run.
+ * Those for all tools ("*", or "") come first, then those for the tool, each in the order they were
+ * added; afterwards in reverse. `tool` may hold several names, and * and ?: "read_file|git__*".
+ * Programs of the configuration (docs/hooks.md) come before functions. They run on the loop's
+ * thread and must not block. What a call has passed stays with it: a hook that is added later is
+ * for later calls.
+ */
+typedef void (*hf_hook_fn)(struct hf_call *call, void *arg);
+HF_API int hf_hook_pre(struct hf *hf, const char *tool, hf_hook_fn hook, void *arg);
+/* Not for a call that never reached its tool: one that was refused, denied or aborted. */
+HF_API int hf_hook_post(struct hf *hf, const char *tool, hf_hook_fn hook, void *arg);
+/* In a hook before: other arguments, which are checked, shown and approved instead. A text that is
+ * not a JSON object ends the call. */
+HF_API int hf_call_set_input(struct hf_call *call, const char *json);
+/* In a hook before: the call ends here, as permission_denied. Both may be NULL; `result` stands
+ * behind the reason in what the agent gets. */
+HF_API int hf_call_abort(struct hf_call *call, const char *reason, const char *result);
+/* In a hook after: this text instead of the result; secrets are taken out of it, too. */
+HF_API int hf_call_set_result(struct hf_call *call, const char *text, size_t len, bool is_error);
+
 /* Every event from now on, whole JSON of len bytes (not NUL-terminated), in order. */
 typedef void (*hf_event_fn)(const char *event, size_t len, void *arg);
 HF_API int hf_subscribe(struct hf *hf, hf_event_fn each, void *arg);
+
+/*
+ * What calls do to files: those whose path fits the pattern ("" or "*": all; without a "/" the
+ * file's name wherever it lies, as "*.c"; else the whole path, as "src/" and two stars). Called on
+ * the loop's thread, soon after; what it is given is valid inside. It may unsubscribe, and
+ * dispatch.
+ */
+struct hf_change {
+	const char *type;      /* "created", "modified", "deleted", "renamed" */
+	const char *path;      /* from the workspace */
+	const char *old_path;  /* of one that was renamed, else NULL */
+	const char *workspace; /* absolute */
+	const char *tool, *call;
+	uint64_t size;
+	bool undoable; /* `holdfast undo` can take it back */
+};
+typedef void (*hf_change_fn)(const struct hf_change *change, void *arg);
+/* An id above 0, or a negative code. */
+HF_API int hf_subscribe_changes(struct hf *hf, const char *pattern, hf_change_fn each, void *arg);
+HF_API void hf_unsubscribe_changes(struct hf *hf, int id);
 
 #ifdef __cplusplus
 }

@@ -100,7 +100,10 @@ export class Box {
 
 	// `holdfast serve` with these MCP servers behind it and nobody to be asked, once all are there.
 	async serveWith(mcpServers, settings = {}, ...args) {
-		const auto = { tool_confirmation: { default: { WRITE: "auto", EXECUTE: "auto", NETWORK: "auto" } } };
+		const auto = {
+			tool_confirmation: { default: { WRITE: "auto", EXECUTE: "auto", NETWORK: "auto" } },
+			tools: { defaults: { repeat_limit: 0 } },
+		};
 		const gateway = await this.serve("--no-auth", "--config", this.config({ ...auto, mcpServers, ...settings }), ...args);
 		for (const name of Object.keys(mcpServers)) await this.server(name, "started");
 		return gateway;

@@ -1,6 +1,5 @@
 /* artifact.c - the set of kept results: digests, secrets, who may see what, and for how long. */
 
-#include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdatomic.h>
@@ -8,6 +7,7 @@
 
 #include "artifact/inside.h"
 #include "base/clock.h"
+#include "base/sha256.h"
 
 #define CHUNK (64 * KIB) /* bytes that are redacted, digested and written together */
 #define HOUR_US INT64_C(3600000000)
@@ -32,7 +32,7 @@ struct artifacts {
 struct artifact_writer {
 	struct artifacts *in;
 	struct draft *draft;
-	EVP_MD_CTX *digest;
+	struct sha256 digest;
 	struct buf clean; /* redacted, not yet written */
 	char folder[ARTIFACT_FOLDER];
 	struct artifact about;
@@ -254,12 +254,8 @@ writer_new(struct artifacts *a, const struct artifact_note *note)
 	text_take(w->keep_secrets, w->about.tool, note->tool);
 	text_take(w->keep_secrets, w->about.label, note->label);
 	text_take(w->keep_secrets, w->about.media_type, note->media_type);
-	w->digest = EVP_MD_CTX_new();
-	if (w->digest && EVP_DigestInit_ex(w->digest, EVP_sha256(), NULL) == 1)
-		return w;
-	EVP_MD_CTX_free(w->digest);
-	free(w);
-	return NULL;
+	sha256_begin(&w->digest);
+	return w;
 }
 
 int
@@ -293,8 +289,7 @@ writer_put(struct artifact_writer *w, struct str bytes, struct err *e)
 	if (bytes.len == 0)
 		return 0;
 	w->about.bytes += bytes.len;
-	if (EVP_DigestUpdate(w->digest, bytes.ptr, bytes.len) != 1)
-		return err_plain(e, E_NOMEM);
+	sha256_add(&w->digest, bytes);
 	return w->in->place->ops->append(w->draft, bytes, e);
 }
 
@@ -326,11 +321,11 @@ artifact_feed(struct artifact_writer *w, struct str piece, struct err *e)
 static void
 name_it(struct artifact_writer *w)
 {
-	unsigned char raw[EVP_MAX_MD_SIZE];
+	unsigned char raw[SHA256_BYTES];
 	struct artifact *about = &w->about;
 
-	CHECK(EVP_DigestFinal_ex(w->digest, raw, NULL) == 1);
-	for (size_t i = 0; i < 32; i++)
+	sha256_end(&w->digest, raw);
+	for (size_t i = 0; i < sizeof(raw); i++)
 		snprintf(about->sha256 + 2 * i, 3, "%02x", raw[i]);
 	snprintf(about->handle, sizeof(about->handle), "art_%.32s", about->sha256);
 	about->redacted = secrets_total(&w->secrets);
@@ -383,7 +378,6 @@ artifact_drop(struct artifact_writer **at)
 		return;
 	if (w->draft)
 		w->in->place->ops->drop(w->draft);
-	EVP_MD_CTX_free(w->digest);
 	buf_done(&w->clean);
 	free(w);
 }

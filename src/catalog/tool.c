@@ -229,6 +229,13 @@ card_read(const struct json *root, struct card *c, struct err *e)
 	return 0;
 }
 
+/* How long a call may take where nobody says it. */
+static unsigned
+usual_ms(enum capability c)
+{
+	return c >= CAP_EXECUTE ? LIMIT_CALL_SLOW_MS : LIMIT_CALL_MS;
+}
+
 /* The words and numbers of the card become the tool's. */
 static int
 card_apply(const struct card *c, struct tool *t, struct err *e)
@@ -243,7 +250,7 @@ card_apply(const struct card *c, struct tool *t, struct err *e)
 		return reversibility;
 	int64_t timeout_ms = c->timeout_ms;
 	if (timeout_ms == -1)
-		timeout_ms = capability >= CAP_EXECUTE ? LIMIT_CALL_SLOW_MS : LIMIT_CALL_MS;
+		timeout_ms = usual_ms((enum capability)capability);
 	int rc = check_range(e, c->name, "timeout_ms", timeout_ms, 1, TIMEOUT_MAX_MS);
 	if (rc == 0)
 		rc = check_range(e, c->name, "max_running", c->max_running, 0, RUNNING_MAX);
@@ -424,7 +431,7 @@ adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 	t->reversibility = REV_IRREVERSIBLE;
 	if (from->trusted)
 		effects_from(t, json_get(d, S("annotations")));
-	t->timeout_ms = from->timeout_ms ? from->timeout_ms : LIMIT_CALL_MS;
+	t->timeout_ms = from->timeout_ms ? from->timeout_ms : usual_ms(t->capability);
 	t->max_ms = from->max_ms ? from->max_ms : LIMIT_CALL_SLOW_MS;
 	t->confirm = -1;
 	if ((rc = adopt_schema(t, e)) < 0)

@@ -151,8 +151,8 @@ ask_prompt(FILE *f, const struct json *question, bool again)
 	fflush(f);
 }
 
-static void
-answer_write(struct buf *out, const struct ask_answer *a)
+void
+ask_write(struct buf *out, const struct ask_answer *a)
 {
 	struct jw w = jw(out);
 
@@ -173,7 +173,7 @@ ask_answer(struct api *api, struct str request, const struct ask_answer *a, int 
 
 	buf_addz(&target, "/confirmations/");
 	url_add(&target, request);
-	answer_write(&body, a);
+	ask_write(&body, a);
 	if (!buf_z(&target))
 		*ret_code = refuse("no question has an id this long");
 	else

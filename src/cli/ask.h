@@ -32,6 +32,8 @@ struct ask_answer {
 	const char *prefix; /* for the prefix scopes, or NULL */
 	const char *by;     /* for the journal */
 };
+/* It as the gateway wants it, JSON. */
+void ask_write(struct buf *out, const struct ask_answer *a);
 /* Give it. *ret_code is an exit code; false when the question is still open or was answered before.
  */
 bool ask_answer(struct api *api, struct str request, const struct ask_answer *a, int *ret_code);

@@ -23,6 +23,7 @@
 #include "cli/term.h"
 #include "holdfast.h"
 #include "json/write.h"
+#include "loop/confine.h"
 
 #define PATIENCE_MS 60000
 #define WORDS_KEPT 8 /* lines of a server's stderr that are shown */
@@ -102,6 +103,31 @@ look_at_kernel(struct visit *v)
 		close(dir);
 	if (self >= 0)
 		close(self);
+}
+
+static void
+look_at_confinement(struct visit *v)
+{
+	uint32_t wanted = confine_wanted(CONFINE_STRICT, true),
+		 missing = wanted & ~confine_available();
+	struct buf text = BUF_INIT(1 * KIB);
+	char names[CONFINE_TEXT];
+
+	for (uint32_t bit = 1; bit <= wanted; bit <<= 1)
+		if (missing & bit)
+			buf_addf(&text, "%s%s (%s)", text.len ? ", " : "", confine_text(bit, names),
+				 confine_origin(bit));
+	if (missing)
+		findf(v, WARN, "confinement",
+		      "this kernel lacks %.*s: what needs it is left out of standard, and strict "
+		      "refuses to run",
+		      STR_ARG(buf_str(&text)));
+	else
+		findf(v, GOOD, "confinement", "%s", confine_text(wanted, names));
+	if (geteuid() == 0)
+		findf(v, WARN, "confinement",
+		      "this runs as root: the number of processes of a child has no limit");
+	buf_done(&text);
 }
 
 /* Others must be able to neither read nor write it. */
@@ -303,6 +329,7 @@ cmd_doctor(const struct args *a)
 	jw_key(&v.w, "checks");
 	jw_array(&v.w);
 	look_at_kernel(&v);
+	look_at_confinement(&v);
 	look_at_state(&v);
 	look_at_daemon(&v);
 	if (look_at_config(&v, file))

@@ -39,6 +39,7 @@ static const struct column call_columns[] = {
     {"output bytes", "output_bytes", SHOW_TEXT},
     {"changed", "files_modified", SHOW_TEXT},
     {"command", "command", SHOW_TEXT},
+    {"confined", "confinement", SHOW_TEXT},
     {"input", "input", SHOW_TEXT},
 };
 

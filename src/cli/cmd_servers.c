@@ -19,6 +19,7 @@ static const struct column columns[] = {
     {"TOOLS", "tools", SHOW_TEXT},
     {"P50/P99 MS", "latency_ms", SHOW_LATENCY, 1},
     {"RESTARTS", "restarts", SHOW_TEXT, 1},
+    {"BREAKER", "breaker", SHOW_TEXT, 2},
     {"PROBLEM", "problem", SHOW_TEXT},
 };
 
@@ -31,6 +32,7 @@ static const struct column fields[] = {
     {"restarts", "restarts", SHOW_TEXT}, {"p50/p99 ms", "latency_ms", SHOW_LATENCY},
     {"running", "in_flight", SHOW_TEXT}, {"waiting", "waiting", SHOW_TEXT},
     {"calls", "calls", SHOW_TEXT},       {"failures", "failures", SHOW_TEXT},
+    {"breaker", "breaker", SHOW_TEXT},
 };
 
 static int

@@ -58,8 +58,6 @@ main(int argc, char **argv)
 	struct args args;
 	struct err e;
 
-	/* Before there is a thread. Four, the default, could all be held up by tools that block. */
-	setenv("UV_THREADPOOL_SIZE", "32", 0);
 	term_init();
 	if (argc < 2) {
 		help_print(NULL);

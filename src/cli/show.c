@@ -158,6 +158,24 @@ tool_text(struct buf *out, const struct json *row)
 	sentence_text(out, member(row, "description"));
 }
 
+static void
+undo_text(struct buf *out, const struct json *row)
+{
+	bool undone = member(row, "undone_by").ptr;
+
+	buf_addz(out, undone ? "undone" : json_bool(json_get(row, S("undoable"))) ? "yes" : "no");
+}
+
+static void
+moved_text(struct buf *out, const struct json *row)
+{
+	if (member(row, "old_path").ptr) {
+		text_safe(out, member(row, "old_path"), SAFE_LINE);
+		buf_addz(out, " -> ");
+	}
+	text_safe(out, member(row, "path"), SAFE_LINE);
+}
+
 void
 cell_text(struct buf *out, const struct json *row, const struct column *c)
 {
@@ -173,6 +191,8 @@ cell_text(struct buf *out, const struct json *row, const struct column *c)
 	case SHOW_TOOL: tool_text(out, row); break;
 	case SHOW_LATENCY: latency_text(out, v); break;
 	case SHOW_OUTCOME: outcome_text(out, row); break;
+	case SHOW_UNDO: undo_text(out, row); break;
+	case SHOW_MOVED: moved_text(out, row); break;
 	}
 }
 

@@ -17,6 +17,8 @@ enum show_as {
 	SHOW_TOOL,    /* of a tool's row: its first sentence, and whether it has changed */
 	SHOW_LATENCY, /* {p50, p99} in milliseconds */
 	SHOW_OUTCOME, /* of a journal's row: ok, error (the tool said so), failed, or its state */
+	SHOW_UNDO,    /* of a change: can it be undone? yes, no, or it is */
+	SHOW_MOVED,   /* of a change: its path, behind the one it had */
 };
 
 struct column {

@@ -211,6 +211,18 @@ read_results(const struct yaml *y, const struct json *v, struct config_results *
 	return code;
 }
 
+/* Names and ranges are left to the schema, which is asked behind this. */
+static int
+read_undo(const struct yaml *y, const struct json *v, struct config_undo *ret, struct err *e)
+{
+	*ret = (struct config_undo){.keep_mib = LIMIT_UNDO_MIB, .keep_days = LIMIT_UNDO_DAYS};
+	if (v && !json_is(v, JSON_NULL) && !json_is(v, JSON_OBJECT))
+		return err_set(e, E_CONFIG, "line %u: undo: must be a mapping", yaml_line(y, v));
+	(void)json_int(json_get(v, S("keep_mib")), &ret->keep_mib);
+	(void)json_int(json_get(v, S("keep_days")), &ret->keep_days);
+	return 0;
+}
+
 /* The default workspace: the file's, or the one that was given. */
 static int
 read_workspace(const struct config_reading *r, const struct json *v, const char *given)
@@ -377,10 +389,14 @@ apply(struct config_reading *r, const char *workspace)
 		0 ||
 	    (code = read_tools(y, json_get(root, S("builtin")), "builtin", &c->builtin, e)) < 0 ||
 	    (code = read_results(y, json_get(root, S("results")), &c->results, e)) < 0 ||
+	    (code = read_undo(y, json_get(root, S("undo")), &c->undo, e)) < 0 ||
 	    (code = read_workspace(r, json_get(root, S("workspace")), workspace)) < 0 ||
 	    (code = policy_new(y, json_get(root, S("tool_confirmation")), r->home, &c->policy, e)) <
 		0 ||
-	    (code = check_form(r, root)) < 0)
+	    (code = config__hooks(r, json_get(root, S("hooks")))) < 0 ||
+	    (code = check_form(r, root)) < 0 ||
+	    (code = tunings_new(y, json_get(root, S("tools")), &c->tunings, e)) < 0 ||
+	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0)
 		return code;
 	return config__servers(r, root);
 }
@@ -466,7 +482,9 @@ config_digest(const char *path, char out[static DIGEST_TEXT])
 void
 config_done(struct config *c)
 {
+	config__hooks_done(c);
 	policy_free(c->policy);
+	tunings_unref(c->tunings);
 	arena_free(c->arena);
 	*c = (struct config){0};
 }

@@ -8,8 +8,10 @@
  *
  *   config.c          the file; settings of our own; the schema
  *   config_servers.c  mcpServers and servers: what becomes of each
+ *   config_hooks.c    programs that look at calls
  *   config_vars.c     ${VAR} and its like
  *   config_env.c      the environment of a server that is started here
+ *   config_confine.c  confinement: what is started here may reach
  *
  * What is wrong with one server beyond the form (a variable that is not set) disables that server
  * alone. Values of variables are never in a message.
@@ -21,8 +23,12 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "json/canon.h"
+#include "loop/confine.h"
 #include "policy/policy.h"
+#include "policy/tuning.h"
 #include "provider/mcp.h"
+
+struct hook;
 
 /* What can be said of a group of tools; the built-in ones are such a group. */
 struct config_tools {
@@ -36,10 +42,18 @@ struct config_results {
 	int64_t keep_hours, keep_mib;
 };
 
+/* How long and how much is kept of what files were before they were changed. */
+struct config_undo {
+	int64_t keep_mib, keep_days;
+};
+
 struct config {
 	struct policy *policy;
+	struct tunings *tunings; /* a reference */
 	struct config_tools builtin;
 	struct config_results results;
+	struct config_undo undo;
+	struct confine_settings confinement;
 	int64_t retention_days;
 	const char *workspace; /* of clients that name none; NULL: there is none */
 
@@ -52,6 +66,9 @@ struct config {
 
 	const char *warnings[LIMIT_CONFIG_WARNINGS]; /* whole sentences, with line and key */
 	size_t warning_count;
+
+	struct hook **hooks; /* references; in the file's order */
+	size_t hook_count;
 
 	char digest[DIGEST_TEXT]; /* of the file's bytes; "": there is no file */
 	struct arena *arena;      /* all of the above that is text */

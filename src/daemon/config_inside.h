@@ -20,6 +20,17 @@ void config__warn(struct config_reading *r, const char *fmt, ...) PRINTF_LIKE(2,
 
 /* config_servers.c. E_CONFIG, E_NOMEM. The document fits the schema. */
 int config__servers(struct config_reading *r, const struct json *root);
+/* config_plugin.c: the program that runs plugins. False: there is none. */
+bool config__plugin_host(struct buf *out);
+
+/* config_confine.c: the section `confinement`, which fits the schema. E_CONFIG, E_NOMEM. */
+int config__confinement(struct config_reading *r, const struct json *v);
+/* An array of ports; NULL: v is none, or no memory. */
+const uint16_t *config__ports(struct arena *a, const struct json *v, size_t *ret_count);
+
+/* config_hooks.c. E_CONFIG, E_NOMEM; what was read so far is to be done with. */
+int config__hooks(struct config_reading *r, const struct json *section);
+void config__hooks_done(struct config *c);
 
 /* config_vars.c */
 struct vars {

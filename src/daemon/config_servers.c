@@ -1,18 +1,22 @@
 /*
- * config_servers.c - mcpServers and VS Code's servers: from what the file says to what is run.
+ * config_servers.c - mcpServers, VS Code's servers, and plugins: from what the file says to what is
+ * run.
  *
  * The document fits the schema here, so types and ranges are right. What is still wrong with one
  * server (a variable that is not set, a header that cannot be one) becomes its problem, and it is
  * not used; the first problem is the one that is told.
  */
 
+#include <inttypes.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "daemon/config_inside.h"
 
 #define MS_OVER 86400 /* seconds beyond this are milliseconds */
 
-static const char *const sections[] = {"mcpServers", "servers"};
+static const char *const sections[] = {"mcpServers", "servers", "plugins"};
+#define PLUGINS sections[2]
 
 /* Keys of a server that are not ours: the schema has them, and nothing comes of them. */
 static const char *const foreign[] = {
@@ -31,6 +35,7 @@ struct server {
 	const struct json *object;
 	struct upstream_spec *spec;
 	struct mcp_settings *settings;
+	const char *plugin; /* its file; NULL: it is none */
 	struct buf problem; /* empty: none */
 	bool nomem;
 };
@@ -205,6 +210,39 @@ read_stdio(struct server *s)
 	read_cwd(s);
 }
 
+/* A plugin is a server of ours that runs it (src/cli/cmd_plugin_host.c). */
+static void
+read_plugin(struct server *s)
+{
+	const char **argv = arena_alloc(arena_of(s), 6 * sizeof(*argv));
+	const char *path = filled_path(s, "path", field(s, "path"));
+	struct buf host = BUF_INIT(LIMIT_PATH);
+	int64_t memory_mib = LIMIT_PLUGIN_MIB;
+
+	json_int(field(s, "memory_mib"), &memory_mib);
+	s->plugin = path;
+	s->spec->kind = UPSTREAM_STDIO;
+	if (path && path[0] != '/')
+		problem(s, "path", S("must begin with '/' or '~/'"));
+	else if (path && access(path, R_OK) < 0)
+		problem(s, "path", S("there is no such file, or it cannot be read"));
+	if (!config__plugin_host(&host))
+		problem(s, "path", S("the program `holdfast`, which runs plugins, was not found"));
+	else if (argv) {
+		argv[0] = arena_strz(arena_of(s), buf_str(&host));
+		argv[1] = "plugin-host";
+		argv[2] = "--memory";
+		argv[3] = arena_printf(arena_of(s), "%" PRId64, memory_mib);
+		argv[4] = path;
+		argv[5] = NULL;
+	}
+	s->nomem = s->nomem || !argv || (argv[0] == NULL && s->problem.len == 0);
+	s->spec->argv = argv;
+	read_env(s);
+	read_cwd(s);
+	buf_done(&host);
+}
+
 /* http */
 
 static bool
@@ -341,7 +379,9 @@ read_settings(struct server *s)
 		set->prefix = kept(s, json_str(prefix));
 	else if (prefix && !json_bool(prefix))
 		set->prefix = S("");
-	set->trust = json_bool(field(s, "trust"));
+	/* Who lists a file to be loaded believes what it says of its tools. */
+	const struct json *trust = field(s, "trust");
+	set->trust = trust ? json_bool(trust) : s->section == PLUGINS;
 	set->repair_arguments = json_bool(field(s, "repair_arguments"));
 	set->confirm = mode_of(json_str(field(s, "confirm")));
 	if (field(s, "enabled_tools"))
@@ -357,6 +397,57 @@ read_roots(struct server *s)
 	for (size_t i = 0; s->spec->roots && s->spec->roots[i]; i++)
 		if (s->spec->roots[i][0] != '/')
 			problem(s, "roots", S("each must begin with '/' or '~/'"));
+}
+
+/* Paths of its own word, and more, which may be NULL. */
+static const char *const *
+confined_paths(struct server *s, const char *key, const char *const *more, const char *one)
+{
+	const struct json *v = json_get(field(s, "confinement"), str_of(key));
+	size_t n = 0, count = json_len(v);
+	char where[64];
+
+	for (const char *const *m = more; m && *m; m++)
+		count++;
+	const char **list = arena_alloc(arena_of(s), (count + 2) * sizeof(*list));
+	snprintf(where, sizeof(where), "confinement.%s", key);
+	for (struct json_iter it = json_iter(v); list && json_next(&it);) {
+		const char *path = filled_path(s, where, it.value);
+		if (path && path[0] != '/')
+			problem(s, where, S("each must begin with '/' or '~/'"));
+		else if (path)
+			list[n++] = path;
+	}
+	for (; list && more && *more; more++)
+		list[n++] = *more;
+	if (list) {
+		list[n++] = one;
+		list[n] = NULL;
+	}
+	s->nomem = s->nomem || !list;
+	return list;
+}
+
+/* Its own word, or what counts for its kind. Where it was put and what it is told of, it may write;
+ * a plugin may be read. */
+static void
+read_confinement(struct server *s)
+{
+	const struct confine_settings *all = &s->r->config->confinement;
+	const struct json *v = field(s, "confinement"), *tcp = json_get(v, S("tcp"));
+	struct confinement *c = &s->spec->confinement;
+	bool plugin = s->section == PLUGINS;
+
+	c->profile =
+	    confine_profile(json_str(json_is(v, JSON_STRING) ? v : json_get(v, S("profile"))));
+	if (!c->profile)
+		c->profile = all->profiles[plugin ? CONFINED_PLUGINS : CONFINED_SERVERS];
+	if (c->profile == CONFINE_OPEN)
+		return;
+	c->read = confined_paths(s, "read", NULL, s->plugin);
+	c->write = confined_paths(s, "write", s->spec->roots, s->spec->cwd);
+	c->tcp = config__ports(arena_of(s), tcp, &c->tcp_count);
+	s->nomem = s->nomem || (tcp && !c->tcp);
 }
 
 /* Which of the two it is. E_CONFIG: the file does not say, or says both. */
@@ -399,17 +490,20 @@ warn_foreign(const struct server *s)
 static int
 read_server(struct server *s)
 {
-	enum upstream_kind kind;
-	int code = kind_of(s, &kind);
+	enum upstream_kind kind = UPSTREAM_STDIO;
+	bool plugin = s->section == PLUGINS;
+	int code = plugin ? 0 : kind_of(s, &kind);
 
 	if (code < 0)
 		return code;
 	s->spec->name = kept(s, s->name);
 	warn_foreign(s);
-	(kind == UPSTREAM_HTTP ? read_http : read_stdio)(s);
+	(plugin ? read_plugin : kind == UPSTREAM_HTTP ? read_http : read_stdio)(s);
 	read_times(s);
 	read_settings(s);
 	read_roots(s);
+	read_confinement(s);
+	s->nomem = s->nomem || tunings_add_server(s->r->config->tunings, s->name, s->object) < 0;
 	if (s->problem.len)
 		s->spec->problem = kept(s, buf_str(&s->problem));
 	return s->nomem ? err_plain(s->r->err, E_NOMEM) : 0;
@@ -464,40 +558,44 @@ add(struct config_reading *r, const char *section, const struct json_iter *at)
 	return code;
 }
 
-/* A name in both is a mistake: which one is meant? */
+/* A name twice is a mistake: which one is meant? */
 static int
-check_twice(struct config_reading *r, const struct json *first, const struct json *second)
+check_twice(struct config_reading *r, const struct json *const *all, size_t which)
 {
-	for (struct json_iter it = json_iter(second); json_next(&it);)
-		if (json_get(first, it.key))
-			return err_set(r->err, E_CONFIG,
-				       "line %u: %s.%.*s: there is one of this name under %s",
-				       config__line(r, it.value), sections[1],
-				       STR_ARG(str_utf8_upto(it.key, 64)), sections[0]);
+	for (struct json_iter it = json_iter(all[which]); json_next(&it);)
+		for (size_t i = 0; i < which; i++)
+			if (json_get(all[i], it.key))
+				return err_set(
+				    r->err, E_CONFIG,
+				    "line %u: %s.%.*s: there is one of this name under %s",
+				    config__line(r, it.value), sections[which],
+				    STR_ARG(str_utf8_upto(it.key, 64)), sections[i]);
 	return 0;
 }
 
 int
 config__servers(struct config_reading *r, const struct json *root)
 {
-	const struct json *both[ARRAY_LEN(sections)];
+	const struct json *all[ARRAY_LEN(sections)];
 	struct config *c = r->config;
 	size_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
-		count += json_len(both[i] = json_get(root, str_of(sections[i])));
+		count += json_len(all[i] = json_get(root, str_of(sections[i])));
 	if (count > LIMIT_SERVERS)
 		return err_set(r->err, E_CONFIG, "line %u: %s: more than %d servers",
-			       config__line(r, both[1] ? both[1] : both[0]), sections[0],
-			       LIMIT_SERVERS);
+			       config__line(r, root), sections[0], LIMIT_SERVERS);
 	c->servers = arena_alloc(c->arena, (count + 1) * sizeof(*c->servers));
 	c->settings = arena_alloc(c->arena, (count + 1) * sizeof(*c->settings));
 	c->disabled = arena_alloc(c->arena, (count + 1) * sizeof(*c->disabled));
 	if (!c->servers || !c->settings || !c->disabled)
 		return err_plain(r->err, E_NOMEM);
-	int code = check_twice(r, both[0], both[1]);
-	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
-		for (struct json_iter it = json_iter(both[i]); code == 0 && json_next(&it);)
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
+		int code = check_twice(r, all, i);
+		for (struct json_iter it = json_iter(all[i]); code == 0 && json_next(&it);)
 			code = add(r, sections[i], &it);
-	return code;
+		if (code < 0)
+			return code;
+	}
+	return 0;
 }

@@ -94,6 +94,8 @@ letters(void *arg)
 		if (http_adopt(front_server(hf->front), fds[i], &e) < 0)
 			log_line(LOG_ERROR, "a connection was not taken", "error", err_text(&e),
 				 "inside", e.inside, NULL);
+	hf__tell_progress(hf);
+	hf__wake_calls(hf);
 	if (reload)
 		hf__reload(hf, true);
 	if (stop)
@@ -134,6 +136,8 @@ hf_open(const struct hf_options *options, struct hf **ret)
 		return err_plain(&open_error, E_NOMEM);
 	pthread_mutex_init(&hf->lock, NULL);
 	list_init(&hf->subscribers);
+	list_init(&hf->change_readers);
+	list_init(&hf->told);
 	code = hf__wire(hf, options ? options : &defaults);
 	if (code == 0)
 		code = mailbox_init(hf->loop, &hf->mailbox, letters, hf, &hf->err);

@@ -12,8 +12,10 @@
 #include "loop/watch.h"
 #include "provider/builtin.h"
 #include "provider/mcp.h"
+#include "undo/undo.h"
 
 #define HF_WAITING_FDS 64
+#define HF_WOKEN 64 /* calls, between two turns of the loop */
 
 struct hf {
 	struct loop *loop;
@@ -21,7 +23,10 @@ struct hf {
 	struct config config;
 	struct store *store;
 	struct artifacts *artifacts;
+	struct undo *undo;
 	struct bus *bus;
+	struct progresses *progress;
+	struct toasts *toasts;
 	struct grants *grants;
 	struct questions *questions;
 	struct catalog *catalog;
@@ -35,13 +40,16 @@ struct hf {
 	struct sessions *sessions;
 	struct gateway gw;
 	struct front *front;
-	const char *shut[4]; /* our own places, closed to every workspace */
+	const char *shut[5];        /* our own places, closed to every workspace and every child */
+	struct confine_house house; /* of all children */
+	char *socket;               /* where others come in */
 	char *state_dir;
 	char *config_dir;
 	char *config_file;  /* where it really lies, or NULL */
 	char *config_path;  /* absolute: where it is looked for */
 	char *config_given; /* by name, or NULL */
 	char *workspace;    /* the default one that was given, or NULL */
+	bool inner;         /* as in struct hf_options */
 	bool ephemeral;
 	struct watch *watch; /* of config_path */
 	struct reloading {
@@ -58,9 +66,14 @@ struct hf {
 		char tried[DIGEST_TEXT]; /* the file that was read last */
 	} reloading;
 	struct list subscribers;
+	struct list change_readers; /* file_changes.c */
+	int change_readers_made;
 	struct err err;
+	struct timer telling; /* of news that came too early */
 	struct timer janitor; /* forgets what is older than config.retention_days */
 	struct work sweeping; /* the janitor's, among the artifacts */
+	struct timer tidy;    /* gives memory back */
+	uint64_t tidied;      /* one more than the calls there had been by then; 0: never */
 	bool sweeps;
 	struct lessons {
 		struct timer timer;
@@ -77,10 +90,15 @@ struct hf {
 	bool stopped;
 
 	/* from other threads, under the lock */
+	struct list told; /* struct instance: jobs of ours with news of how far they are */
+
 	pthread_mutex_t lock;
 	struct mailbox mailbox;
 	int fds[HF_WAITING_FDS];
 	size_t fd_count;
+	struct id woken[HF_WOKEN]; /* calls whose stage asked for it */
+	size_t woken_count;
+	bool woken_all; /* more than these */
 	bool stop_asked;
 	bool reload_asked;
 	bool closed; /* nobody takes a descriptor any more */
@@ -90,6 +108,7 @@ struct hf {
 int hf__wire(struct hf *hf, const struct hf_options *o);
 void hf__unwire(struct hf *hf);
 struct artifacts_spec hf__artifacts_spec(const struct hf *hf); /* as the configuration says */
+struct undo_spec hf__undo_spec(const struct hf *hf);           /* the same, without a path */
 void hf__warn(struct hf *hf); /* what the configuration says that will have no effect */
 
 /* reload.c */
@@ -107,14 +126,26 @@ void hf__servers_close(struct hf *hf); /* after upstreams_stop, or before any wa
 
 /* janitor.c */
 void hf__start_janitor(struct hf *hf);
+void hf__stop_janitor(struct hf *hf);
 
 /* learned.c */
 int hf__learned_open(struct hf *hf, bool kept, struct err *e);
 void hf__learned_changed(void *hf);
 void hf__learned_close(struct hf *hf);
 
+/* tools.c: what jobs of registered tools say of how far they are, told on the loop. */
+void hf__tell_progress(void *hf);
+
+/* stages.c */
+int hf__hooks_set(struct hf *hf, const struct config *c, struct err *e); /* E_LIMIT, E_NOMEM */
+void hf__hooks_warn(struct hf *hf); /* of those that are for no tool there is */
+void hf__wake_calls(struct hf *hf); /* on the loop */
+
 /* calls.c */
 void hf__forget_subscribers(struct hf *hf);
+
+/* file_changes.c */
+void hf__forget_change_readers(struct hf *hf);
 
 /* Remember the failure for hf_error, give the code back. */
 int hf__fail(struct hf *hf, const struct err *e);

@@ -1,4 +1,8 @@
-/* janitor.c - now and then: forgets what is old enough, ends sessions nobody came back to. */
+/* janitor.c - now and then: forgets what is old enough, ends sessions nobody came back to, gives
+ * memory back.
+ */
+
+#include <malloc.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -6,6 +10,8 @@
 
 #define FIRST_ROUND_MS (60 * 1000) /* not while people wait for the start */
 #define ROUND_MS (60 * 60 * 1000)
+#define FIRST_TIDY_MS 500 /* what the start took is no longer needed */
+#define TIDY_MS (30 * 1000)
 #define DAY_US (INT64_C(86400) * 1000000)
 
 /* On a worker; what could not be read now can be the next time. */
@@ -15,6 +21,7 @@ sweep(void *arg)
 	struct hf *hf = arg;
 
 	(void)artifacts_expire(hf->artifacts, clock_wall_us(), NULL, NULL);
+	(void)undo_expire(hf->undo, clock_wall_us(), NULL);
 }
 
 static void
@@ -42,8 +49,30 @@ round_due(void *arg)
 	timer_start(hf->loop, &hf->janitor, ROUND_MS, round_due, hf);
 }
 
+/* What was freed in between is still ours to the system, and after a rush that can be a lot. */
+static void
+tidy(void *arg)
+{
+	struct hf *hf = arg;
+
+#ifdef __GLIBC__
+	if (hf->tidied != hf->gw.count.calls + 1)
+		malloc_trim(0);
+#endif
+	hf->tidied = hf->gw.count.calls + 1;
+	timer_start(hf->loop, &hf->tidy, TIDY_MS, tidy, hf);
+}
+
+void
+hf__stop_janitor(struct hf *hf)
+{
+	timer_stop(hf->loop, &hf->janitor);
+	timer_stop(hf->loop, &hf->tidy);
+}
+
 void
 hf__start_janitor(struct hf *hf)
 {
+	timer_start(hf->loop, &hf->tidy, FIRST_TIDY_MS, tidy, hf);
 	timer_start(hf->loop, &hf->janitor, FIRST_ROUND_MS, round_due, hf);
 }

@@ -37,6 +37,8 @@ tune(struct hf *hf)
 	builtin_repair_all(hf->catalog, hf->config.builtin.repair_arguments);
 	struct artifacts_spec results = hf__artifacts_spec(hf);
 	artifacts_tune(hf->artifacts, &results);
+	struct undo_spec kept = hf__undo_spec(hf);
+	undo_tune(hf->undo, &kept);
 	front_set_workspace(hf->front, hf->config.workspace);
 }
 
@@ -45,15 +47,19 @@ put_in_force(struct hf *hf)
 {
 	struct config old = hf->config;
 	struct err *e = &hf->reloading.err;
-	int code = hf__servers_set(hf, &hf->reloading.next, e);
+	int code = hf__hooks_set(hf, &hf->reloading.next, e);
 
-	if (code < 0) {
+	if (code < 0)
+		return code;
+	if ((code = hf__servers_set(hf, &hf->reloading.next, e)) < 0) {
 		(void)hf__servers_set(hf, &old, NULL); /* as far as it can be had back */
+		(void)hf__hooks_set(hf, &old, NULL);
 		return code;
 	}
 	hf->config = hf->reloading.next;
 	hf->reloading.next = (struct config){0};
 	hf->gw.policy = hf->config.policy;
+	hf->gw.tunings = hf->config.tunings; /* calls under way keep theirs */
 	tune(hf);
 	hf__servers_refresh(hf, &old);
 	config_done(&old);

@@ -316,6 +316,19 @@ on_news(struct upstream *u, unsigned news, void *arg)
 		tools_news(ss, k, u);
 }
 
+static void
+on_late(struct upstream *u, struct str call, uint64_t after_ms, void *arg)
+{
+	const struct servers *ss = arg;
+	struct bus *bus = ss->hf->bus;
+	struct jw *w = bus_begin(bus, &(struct event_draft){.type = EVENT_TOOL_LATE_REPORT});
+
+	jw_member(w, "call_id", call);
+	jw_member(w, "server", upstream_name(u));
+	jw_member_int(w, "after_ms", (int64_t)after_ms);
+	bus_end(bus, NULL);
+}
+
 /* What is known from former days is nothing new. */
 static void
 remember_all(struct servers *ss)
@@ -353,7 +366,9 @@ int
 hf__servers_open(struct hf *hf, struct err *e)
 {
 	struct path dir;
-	struct upstreams_spec spec = {.loop = hf->loop, .dir = hf->ephemeral ? NULL : dir.text};
+	struct upstreams_spec spec = {.loop = hf->loop,
+				      .dir = hf->ephemeral ? NULL : dir.text,
+				      .house = &hf->house};
 	int code;
 
 	if (!(hf->servers = calloc(1, sizeof(*hf->servers))))
@@ -365,7 +380,8 @@ hf__servers_open(struct hf *hf, struct err *e)
 	    (code = mcp_provider_new(hf->loop, hf->catalog, hf->upstreams, catalog_changed, hf,
 				     &hf->mcp, e)) < 0)
 		return code;
-	hf->servers->watch = (struct upstream_watch){.news = on_news, .arg = hf->servers};
+	hf->servers->watch =
+	    (struct upstream_watch){.news = on_news, .late = on_late, .arg = hf->servers};
 	upstreams_watch(hf->upstreams, &hf->servers->watch);
 	return 0;
 }

@@ -1,13 +1,22 @@
 /* tools.c - tools that come through the public header. */
 
+#include <signal.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "daemon/hf.h"
 
 struct hf_registered {
 	struct hf_tool tool;
 	void *arg;
+	struct hf *hf;
+};
+
+/* How far a job is. */
+struct told {
+	char label[LIMIT_PROGRESS_LABEL + 1]; /* "": as before */
+	double current, total;
 };
 
 /* One per job: the factory's product, whose it is, and the input as text. */
@@ -15,6 +24,12 @@ struct instance {
 	struct hf_registered *from;
 	void *inner;
 	struct buf input;
+	struct job *job;  /* while it runs */
+	uint64_t told_ms; /* when it was passed on last; on the loop */
+
+	/* from the worker, under the gateway's lock */
+	struct told told;
+	struct node node; /* in hf->told while there is something new */
 };
 
 static void *
@@ -39,10 +54,27 @@ unmake(void *instance)
 {
 	struct instance *i = instance;
 
+	pthread_mutex_lock(&i->from->hf->lock);
+	list_remove(&i->node);
+	pthread_mutex_unlock(&i->from->hf->lock);
 	if (i->from->tool.free)
 		i->from->tool.free(i->inner);
 	buf_done(&i->input);
 	free(i);
+}
+
+/* Workers have every signal blocked, and a fault that is blocked ends the program without a word:
+ * whoever reports crashes (the plugin host does) must hear of those of its tools. */
+static void
+unblock_faults(void)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+		sigaddset(&set, faults[i]);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 static int
@@ -51,17 +83,113 @@ run(void *instance, struct job *j)
 	struct instance *i = instance;
 	struct jw w = jw(&i->input);
 
+	i->job = j;
 	/* Before it runs: a tool must not run on anything else than what was asked about. */
 	jw_value(&w, j->input);
 	if (!buf_z(&i->input))
 		return err_plain(&j->out.err, E_NOMEM);
+	unblock_faults();
 	return i->from->tool.run(i->inner, (struct hf_job *)j);
 }
 
-static const struct builtin_ops foreign_ops = {.make = make,
-					       .free = unmake,
-					       .run = run,
-					       .forget = free};
+/* Progress: a worker leaves word, the loop passes it on as a server's would be. */
+
+static void
+pass_on(struct instance *i, const struct told *t)
+{
+	struct buf text = BUF_INIT(4 * KIB);
+	struct json_doc *doc = NULL;
+	struct jw w = jw(&text);
+
+	i->told_ms = clock_mono_ms();
+	jw_object(&w);
+	jw_key(&w, "progress"), jw_double(&w, t->current);
+	if (t->total > 0)
+		jw_key(&w, "total"), jw_double(&w, t->total);
+	if (t->label[0])
+		jw_member_z(&w, "message", t->label);
+	jw_end(&w);
+	if (!buf_failed(&text) && json_parse(buf_str(&text), &json_door, &doc, NULL) == 0)
+		behind_progress(i->job->behind, json_root(doc));
+	json_doc_unref(doc);
+	buf_done(&text);
+}
+
+/* One that is due, or `only` this one; NULL: none. */
+static struct instance *
+told_take(struct hf *hf, const struct instance *only, struct told *ret)
+{
+	struct instance *found = NULL;
+
+	pthread_mutex_lock(&hf->lock);
+	LIST_EACH (&hf->told, at) {
+		struct instance *i = CONTAINER_OF(at, struct instance, node);
+		bool due = clock_mono_ms() >= i->told_ms + LIMIT_PROGRESS_GAP_MS;
+		if (only ? i != only : !due)
+			continue;
+		found = i;
+		*ret = i->told;
+		list_remove(at);
+		break;
+	}
+	pthread_mutex_unlock(&hf->lock);
+	return found;
+}
+
+void
+hf__tell_progress(void *arg)
+{
+	struct hf *hf = arg;
+	struct instance *i;
+	struct told t;
+
+	while ((i = told_take(hf, NULL, &t)))
+		pass_on(i, &t);
+	pthread_mutex_lock(&hf->lock);
+	bool more = hf->told.len > 0;
+	pthread_mutex_unlock(&hf->lock);
+	/* Without the timer (no memory) it is told with later news, or in the end. */
+	if (more && !timer_running(&hf->telling))
+		(void)timer_start(hf->loop, &hf->telling, LIMIT_PROGRESS_GAP_MS, hf__tell_progress,
+				  hf);
+}
+
+/* The last word comes before the result. */
+static void
+reporting(void *instance, struct job *j)
+{
+	struct instance *i = instance;
+	struct told t;
+
+	(void)j;
+	if (told_take(i->from->hf, i, &t))
+		pass_on(i, &t);
+}
+
+void
+hf_job_progress(struct hf_job *job, const char *label, double current, double total)
+{
+	struct instance *i = ((struct job *)job)->instance;
+	struct hf *hf = i->from->hf;
+	struct str text = str_utf8_upto(str_of(label ? label : ""), LIMIT_PROGRESS_LABEL);
+
+	pthread_mutex_lock(&hf->lock);
+	if (label) {
+		memcpy(i->told.label, text.ptr, text.len);
+		i->told.label[text.len] = '\0';
+	}
+	i->told.current = current;
+	i->told.total = total;
+	bool first = !i->node.list && !hf->closed;
+	if (first) {
+		list_push(&hf->told, &i->node);
+		mailbox_post(&hf->mailbox); /* under the lock: it is open until `closed` */
+	}
+	pthread_mutex_unlock(&hf->lock);
+}
+
+static const struct builtin_ops foreign_ops = {
+    .make = make, .free = unmake, .run = run, .reporting = reporting, .forget = free};
 
 int
 hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *arg)
@@ -73,7 +201,7 @@ hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *a
 		err_plain(&e, E_NOMEM);
 		return hf__fail(hf, &e);
 	}
-	*r = (struct hf_registered){*tool, arg};
+	*r = (struct hf_registered){*tool, arg, hf};
 	struct builtin_spec spec = {.card = str_of(card),
 				    .ops = &foreign_ops,
 				    .arg = r,

@@ -35,8 +35,9 @@ whole_path(const char *given)
 static int
 keep_options(struct hf *hf, const struct hf_options *o, struct err *e)
 {
-	hf->ephemeral = o->ephemeral;
-	hf->no_servers = o->no_servers;
+	hf->inner = o->inner;
+	hf->ephemeral = o->ephemeral || o->inner;
+	hf->no_servers = o->no_servers || o->inner;
 	hf->workspace = o->workspace ? whole_path(o->workspace) : NULL;
 	hf->config_given = o->config ? strdup(o->config) : NULL;
 	hf->source = (struct config_source){.path = hf->config_given, .workspace = hf->workspace};
@@ -48,7 +49,7 @@ keep_options(struct hf *hf, const struct hf_options *o, struct err *e)
 static int
 wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 {
-	struct path config, file, state;
+	struct path config, file, state, socket;
 	int code;
 
 	if ((code = path_config_dir(&config, e)) < 0 || (code = path_config(&file, e)) < 0)
@@ -60,22 +61,42 @@ wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 	hf->config_path = whole_path(o->config ? o->config : file.text);
 	if (!hf->config_dir || !hf->state_dir || !hf->config_path)
 		return err_plain(e, E_NOMEM);
-	if (!o->ephemeral && (code = path_make_dir(hf->state_dir, e)) < 0)
+	if (!o->ephemeral && !o->inner && (code = path_make_dir(hf->state_dir, e)) < 0)
 		return code;
 	hf->shut[0] = hf->config_dir;
 	hf->shut[1] = hf->state_dir;
 	/* Wherever it lies, a tool that writes it would make its own rules. */
 	hf->config_file = realpath(hf->config_path, NULL);
-	hf->shut[2] = hf->config_file;
+	hf->shut[2] = hf->config_file ? hf->config_file : hf->config_path;
+	if (path_socket(&socket, false, NULL) == 0 && !(hf->socket = strdup(socket.text)))
+		return err_plain(e, E_NOMEM);
+	hf->shut[3] = hf->socket;
+	hf->house = (struct confine_house){.settings = &hf->config.confinement, .shut = hf->shut};
 	return keep_options(hf, o, e);
 }
 
+/* A gateway behind another one has no rules of its own. */
+#define INNER_PATIENCE_MS 5000
+#define INNER_CONFIG                                                                               \
+	"tool_confirmation:\n"                                                                     \
+	"  default: {NONE: auto, READ: auto, WRITE: auto, EXECUTE: auto, NETWORK: auto}\n"         \
+	"  secret_files: ['!**']\n"                                                                \
+	"tools:\n"                                                                                 \
+	"  defaults: {repeat_limit: 0, retry: {attempts: 1}}\n"
+
 static int
-wire_store(struct hf *hf, const struct hf_options *o, struct err *e)
+wire_config(struct hf *hf, const struct hf_options *o, struct err *e)
+{
+	return o->inner ? config_read(S(INNER_CONFIG), hf->workspace, &hf->config, e)
+			: config_load(&hf->source, &hf->config, e);
+}
+
+static int
+wire_store(struct hf *hf, struct err *e)
 {
 	struct path file;
 
-	if (o->ephemeral)
+	if (hf->ephemeral)
 		return store_open(hf->loop, NULL, &hf->store, e);
 	int n = snprintf(file.text, sizeof(file.text), "%s/holdfast.db", hf->state_dir);
 	if (n < 0 || (size_t)n >= sizeof(file.text))
@@ -109,6 +130,30 @@ wire_artifacts(struct hf *hf, struct err *e)
 	return artifacts_open(&spec, &hf->artifacts, e);
 }
 
+struct undo_spec
+hf__undo_spec(const struct hf *hf)
+{
+	const struct config_undo *undo = &hf->config.undo;
+
+	return (struct undo_spec){
+	    .max_bytes = hf->ephemeral ? LIMIT_UNDO_MEMORY : (uint64_t)undo->keep_mib * MIB,
+	    .keep_us = undo->keep_days * 24 * HOUR_US,
+	};
+}
+
+static int
+wire_undo(struct hf *hf, struct err *e)
+{
+	struct undo_spec spec = hf__undo_spec(hf);
+	struct path file;
+	int n = snprintf(file.text, sizeof(file.text), "%s/undo.db", hf->state_dir);
+
+	if (n < 0 || (size_t)n >= sizeof(file.text))
+		return err_set(e, E_CONFIG, "the state directory's path is too long");
+	spec.path = hf->ephemeral ? NULL : file.text;
+	return undo_open(&spec, &hf->undo, e);
+}
+
 static int
 wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 {
@@ -117,9 +162,11 @@ wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 	if ((code = nomem(hf->catalog = catalog_new(LIMIT_TOOLS), e)) < 0 ||
 	    (code = nomem(hf->builtins = builtins_new(hf->loop), e)) < 0)
 		return code;
-	return o->no_builtins ? 0
-			      : builtin_register_all(hf->builtins, hf->catalog, hf->artifacts,
-						     hf->config.builtin.repair_arguments, e);
+	builtins_confine(hf->builtins, &hf->house);
+	return o->no_builtins || o->inner
+		   ? 0
+		   : builtin_register_all(hf->builtins, hf->catalog, hf->artifacts,
+					  hf->config.builtin.repair_arguments, e);
 }
 
 /* Not an error: its tool may come later. But a rule that never applies is worth a word. */
@@ -135,6 +182,23 @@ warn_unknown_tool(struct str tool, void *arg)
 			 tool.ptr, near ? "near" : NULL, near ? near->name.ptr : NULL, NULL);
 }
 
+/* Loudly, and once for each configuration: what is wanted, and cannot be had here. */
+static void
+warn_unconfined(const struct config *c)
+{
+	uint32_t wanted = 0;
+	char names[CONFINE_TEXT];
+
+	for (int i = 0; i < CONFINED__COUNT; i++)
+		wanted |= confine_wanted(c->confinement.profiles[i], c->confinement.tcp_count > 0);
+	for (size_t i = 0; i < c->server_count; i++)
+		wanted |= confine_wanted(c->servers[i].confinement.profile,
+					 c->servers[i].confinement.tcp_count > 0);
+	if (wanted & ~confine_available())
+		log_line(LOG_WARN, "this kernel cannot confine children as they should be",
+			 "missing", confine_text(wanted & ~confine_available(), names), NULL);
+}
+
 void
 hf__warn(struct hf *hf)
 {
@@ -147,6 +211,8 @@ hf__warn(struct hf *hf)
 			log_line(LOG_WARN, "a server is not used", "server", c->servers[i].name.ptr,
 				 "problem", c->servers[i].problem.ptr, NULL);
 	policy_each_tool(c->policy, warn_unknown_tool, hf);
+	hf__hooks_warn(hf);
+	warn_unconfined(c);
 }
 
 static void
@@ -161,6 +227,15 @@ stop_asked(void *arg)
 	hf_stop(arg);
 }
 
+/* Threads cannot be ended, processes can: whoever started this one starts another. */
+static void
+leave_it_behind(void)
+{
+	static const char words[] = "holdfast: a tool did not stop when it was told to\n";
+
+	_exit(write(STDERR_FILENO, words, sizeof(words) - 1) < 0 ? 126 : 1);
+}
+
 static int
 wire_gateway(struct hf *hf, struct err *e)
 {
@@ -168,20 +243,30 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .loop = hf->loop,
 	    .catalog = hf->catalog,
 	    .policy = hf->config.policy,
+	    .tunings = hf->config.tunings,
 	    .grants = hf->grants,
 	    .questions = hf->questions,
 	    .bus = hf->bus,
 	    .store = hf->store,
 	    .artifacts = hf->artifacts,
+	    .undo = hf->undo,
 	    .sessions = hf->sessions,
 	    .upstreams = hf->upstreams,
 	    .learned = hf->learned,
+	    .progress = hf->progress,
+	    .toasts = hf->toasts,
 	    .taught = hf__learned_changed,
 	    .taught_arg = hf,
 	    .shut = hf->shut,
+	    .patience_ms = hf->inner ? INNER_PATIENCE_MS : 0,
+	    .left_behind = hf->inner ? leave_it_behind : NULL,
+	    .house = &hf->house,
 	};
 	gateway_init(&hf->gw);
 	hf->gateway_ready = true;
+	int code = hf__hooks_set(hf, &hf->config, e);
+	if (code < 0)
+		return code;
 	struct front_spec doors = {
 	    .gw = &hf->gw,
 	    .stop = stop_asked,
@@ -193,27 +278,36 @@ wire_gateway(struct hf *hf, struct err *e)
 	return front_new(&doors, &hf->front, e);
 }
 
+static int
+wire_notices(struct hf *hf, struct err *e)
+{
+	hf->progress = progresses_new(&(struct progresses_spec){.loop = hf->loop, .bus = hf->bus});
+	hf->toasts = toasts_new(&(struct toasts_spec){.loop = hf->loop, .bus = hf->bus});
+	return hf->progress && hf->toasts ? 0 : err_plain(e, E_NOMEM);
+}
+
 int
 hf__wire(struct hf *hf, const struct hf_options *o)
 {
 	struct err *e = &hf->err;
 	int code;
 
-	if ((code = wire_paths(hf, o, e)) < 0 ||
-	    (code = config_load(&hf->source, &hf->config, e)) < 0 ||
-	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, o, e)) < 0 ||
-	    (code = wire_artifacts(hf, e)) < 0 ||
+	if ((code = wire_paths(hf, o, e)) < 0 || (code = wire_config(hf, o, e)) < 0 ||
+	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, e)) < 0 ||
+	    (code = wire_artifacts(hf, e)) < 0 || (code = wire_undo(hf, e)) < 0 ||
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
+	    (code = wire_notices(hf, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
 	    (code = nomem(hf->questions = questions_new(hf->loop, hf->grants), e)) < 0 ||
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
 	    (code = wire_tools(hf, o, e)) < 0 ||
-	    (code = hf__learned_open(hf, !o->ephemeral, e)) < 0 ||
+	    (code = hf__learned_open(hf, !hf->ephemeral, e)) < 0 ||
 	    (code = hf__servers_open(hf, e)) < 0 || (code = wire_gateway(hf, e)) < 0 ||
 	    (code = hf__servers_set(hf, &hf->config, e)) < 0)
 		return code;
 	hf__warn(hf);
-	hf__watch_config(hf);
+	if (!o->inner)
+		hf__watch_config(hf);
 	hf__start_janitor(hf);
 	return 0;
 }
@@ -222,8 +316,9 @@ void
 hf__unwire(struct hf *hf)
 {
 	if (hf->loop) {
-		timer_stop(hf->loop, &hf->janitor);
+		hf__stop_janitor(hf);
 		timer_stop(hf->loop, &hf->lessons.timer);
+		timer_stop(hf->loop, &hf->telling);
 	}
 	watch_free(hf->watch);
 	front_free(hf->front);
@@ -239,6 +334,9 @@ hf__unwire(struct hf *hf)
 	if (hf->catalog)
 		catalog_free(hf->catalog);
 	hf__forget_subscribers(hf);
+	hf__forget_change_readers(hf);
+	progresses_free(hf->progress);
+	toasts_free(hf->toasts);
 	if (hf->bus)
 		bus_free(hf->bus);
 	store_free(hf->store);
@@ -252,7 +350,10 @@ hf__unwire(struct hf *hf)
 	if (hf->builtins)
 		builtins_free(hf->builtins);
 	artifacts_free(hf->artifacts); /* workers may have been storing until now */
+	undo_free(hf->undo);
 	config_done(&hf->config);
+	confine_house_done(&hf->house);
+	free(hf->socket);
 	free(hf->config_dir);
 	free(hf->config_file);
 	free(hf->config_path);

@@ -12,14 +12,29 @@
 #include "loop/child.h"
 #include "minder/proc.h"
 
+/* ":8080", and in no other spelling. */
+static bool
+is_port(struct str given, uint16_t port)
+{
+	char text[sizeof(":65535")], *at = text + sizeof(text);
+	unsigned left = port;
+
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	*--at = ':';
+	return str_eq(given, (struct str){at, (size_t)(text + sizeof(text) - at)});
+}
+
 static bool
 is_authority(struct str given, const char *name, uint16_t port)
 {
-	char whole[LIMIT_HOST_BYTES + 8];
+	struct str host = str_of(name);
 
-	snprintf(whole, sizeof(whole), "%s:%u", name, port);
-	return str_eq_nocase(given, str_of(whole)) ||
-	       (port == 80 && str_eq_nocase(given, str_of(name)));
+	if (!str_eq_nocase(str_upto(given, host.len), host))
+		return false;
+	given = str_from(given, host.len);
+	return given.len ? is_port(given, port) : port == 80;
 }
 
 bool

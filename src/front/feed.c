@@ -120,12 +120,29 @@ news(void *arg)
 	feed_step(arg);
 }
 
+/* From here on the ring is kept for it. */
+static void
+go_back(struct feed *f)
+{
+	if (!f->seam[0])
+		bus_expect(f->gw->bus, true);
+	ulid_new(f->seam);
+}
+
+static void
+seam_drop(struct feed *f)
+{
+	if (f->seam[0])
+		bus_expect(f->gw->bus, false);
+	f->seam[0] = '\0';
+}
+
 static void
 go_live(struct feed *f, uint64_t seq)
 {
-	f->seam[0] = '\0';
 	f->reader = (struct bus_reader){.next = seq, .news = news, .arg = f};
 	bus_attach(f->gw->bus, &f->reader);
+	seam_drop(f);
 }
 
 /* Replay */
@@ -154,7 +171,7 @@ page_here(const struct store_page *page, void *arg)
 		if (seq)
 			go_live(f, seq);
 		else
-			ulid_new(f->seam); /* meanwhile the ring has moved on */
+			go_back(f); /* meanwhile the ring has moved on */
 	}
 	bool quiet = out.len == 0;
 	feed_write(f, &out);
@@ -211,6 +228,7 @@ closed(void *arg)
 	f->stream = NULL;
 	list_remove(&f->node);
 	bus_detach(f->gw->bus, &f->reader);
+	seam_drop(f);
 	timer_stop(f->gw->loop, &f->quiet);
 	if (f->watching)
 		gateway_watch(f->gw, false);
@@ -234,7 +252,7 @@ feed_begin(struct feed *f, struct str since)
 	if (seq)
 		go_live(f, seq);
 	else if (f->gw->store)
-		ulid_new(f->seam);
+		go_back(f);
 	else
 		go_live(f, 1); /* and hear how much is lost */
 }

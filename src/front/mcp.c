@@ -401,6 +401,41 @@ mcp_end(struct mcp_request *q, struct jw *w, struct buf *b)
 }
 
 void
+mcp_join(struct buf *message, size_t at, struct buf *part)
+{
+	struct buf whole = BUF_INIT(message->max);
+
+	whole.failed = buf_failed(message);
+	if (buf_room(&whole, message->len + part->len)) {
+		buf_add(&whole, str_upto(buf_str(message), at));
+		buf_add(&whole, buf_str(part));
+		buf_add(&whole, str_from(buf_str(message), at));
+	}
+	buf_done(message);
+	buf_done(part);
+	*message = whole;
+}
+
+void
+mcp_end_around(struct mcp_request *q, struct jw *w, struct buf *b, size_t at, struct buf *part)
+{
+	struct mcp_channel *ch = q->channel;
+
+	if (q->mute || !ch || !ch->ops->answer_around || buf_failed(b) ||
+	    part->len > b->max - b->len) {
+		mcp_join(b, at, part);
+		mcp_end(q, w, b);
+		return;
+	}
+	jw_end(w);
+	jw_end(w);
+	ch->request = NULL;
+	q->channel = NULL;
+	ch->ops->answer_around(ch, 200, b, at, part);
+	mcp_drop(q);
+}
+
+void
 mcp_relay(struct mcp_request *q, const struct json *result)
 {
 	struct buf b;

@@ -67,6 +67,10 @@ struct mcp_channel_ops {
 	void (*drop)(struct mcp_channel *ch);
 	/* The peer is inside a tool call, or cannot be told from one. */
 	bool (*from_tool)(const struct mcp_channel *ch);
+	/* `answer` with a long part that belongs into it, `at` bytes from the front; both are
+	 * taken. NULL: it has no use for two. */
+	void (*answer_around)(struct mcp_channel *ch, int status, struct buf *message, size_t at,
+			      struct buf *part);
 };
 struct mcp_channel {
 	const struct mcp_channel_ops *ops;
@@ -148,6 +152,11 @@ struct jw mcp_begin(struct mcp_request *q, struct buf *b);
 void mcp_write_meta(struct mcp_request *q, struct jw *w, const struct json *upstream,
 		    struct str more);
 void mcp_end(struct mcp_request *q, struct jw *w, struct buf *b);
+/* The same with a long part (taken) that belongs into b, `at` bytes from its front. */
+void mcp_end_around(struct mcp_request *q, struct jw *w, struct buf *b, size_t at,
+		    struct buf *part);
+/* For a channel's answer: one message of both. The part is consumed. */
+void mcp_join(struct buf *message, size_t at, struct buf *part);
 /* A result of an upstream as it is, but for what belongs to its hop. */
 void mcp_relay(struct mcp_request *q, const struct json *result);
 /* An error; data is JSON or {NULL,0}. q is gone then. HTTP status by code and era. */

@@ -13,11 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
 #include "base/clock.h"
+#include "base/sha256.h"
 #include "front/mcp.h"
 #include "json/canon.h"
 #include "schema/schema.h"
@@ -25,7 +22,6 @@
 #define ID_PREFIX "hf-"
 #define STATE_PREFIX "v1."
 #define PARK_ID 16
-#define MAC_BYTES 32
 
 /* One inquiry that a client has, or will have. */
 struct mcp_ask {
@@ -423,23 +419,6 @@ take_back(struct mcp_request *q, const struct mcp_ask *a)
 /* ---- modern: the state a client carries ---- */
 
 static void
-base64url(struct buf *out, const unsigned char *bytes, size_t len)
-{
-	static const char letters[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-	for (size_t i = 0; i < len; i += 3) {
-		size_t n = len - i < 3 ? len - i : 3;
-		uint32_t v = (uint32_t)bytes[i] << 16;
-
-		v |= n > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
-		v |= n > 2 ? bytes[i + 2] : 0;
-		for (size_t k = 0; k <= n; k++)
-			buf_addc(out, letters[v >> (18 - 6 * k) & 63]);
-	}
-}
-
-static void
 put_number(struct buf *out, uint64_t n, size_t bytes)
 {
 	while (bytes > 0)
@@ -451,20 +430,19 @@ static void
 write_state(struct buf *out, const struct front *f, const struct mcp_park *p)
 {
 	struct buf payload = BUF_INIT(256);
-	unsigned char mac[MAC_BYTES] = {0};
-	unsigned n = 0;
+	unsigned char mac[SHA256_BYTES];
 
 	buf_add(&payload, (struct str){(const char *)p->id, sizeof(p->id)});
 	put_number(&payload, p->round, 4);
 	put_number(&payload, (uint64_t)p->expires_us, 8);
 	buf_addz(&payload, p->digest);
-	if (buf_failed(&payload) || !HMAC(EVP_sha256(), f->mcp.key, sizeof(f->mcp.key),
-					  (unsigned char *)payload.ptr, payload.len, mac, &n))
-		out->failed = true;
+	out->failed = out->failed || buf_failed(&payload);
+	sha256_mac((struct str){(const char *)f->mcp.key, sizeof(f->mcp.key)}, buf_str(&payload),
+		   mac);
 	buf_addz(out, STATE_PREFIX);
-	base64url(out, (unsigned char *)payload.ptr, payload.len);
+	base64url_add(out, buf_str(&payload));
 	buf_addc(out, '.');
-	base64url(out, mac, sizeof(mac));
+	base64url_add(out, (struct str){(const char *)mac, sizeof(mac)});
 	buf_done(&payload);
 }
 
@@ -475,8 +453,7 @@ is_state_of(const struct front *f, const struct mcp_park *p, struct str state)
 	struct buf now = BUF_INIT(512);
 
 	write_state(&now, f, p);
-	bool same = !buf_failed(&now) && now.len == state.len &&
-		    CRYPTO_memcmp(now.ptr, state.ptr, state.len) == 0;
+	bool same = !buf_failed(&now) && sha256_mac_eq(buf_str(&now), state);
 	buf_done(&now);
 	return same;
 }
@@ -944,7 +921,8 @@ mcp_ask_done(struct mcp_request *q)
 	struct err e;
 
 	q->mute = true; /* what is refused now must not ask again */
-	err_set(&e, E_CANCELLED, "the client is gone");
+	if (first_ask(q))
+		err_set(&e, E_CANCELLED, "the client is gone");
 	while ((a = first_ask(q)))
 		ask_refuse_all(a, &e);
 	defer_cancel(&q->round);

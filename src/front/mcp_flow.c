@@ -292,6 +292,19 @@ answer_plain(struct flow *f, int status, struct buf *message)
 }
 
 static void
+answer_plain_around(struct flow *f, int status, struct buf *message, size_t at, struct buf *part)
+{
+	struct http_request *http = f->peer;
+
+	http->gone = NULL;
+	f->peer = NULL;
+	http_reply_around(http, status, type_json, str_upto(buf_str(message), at), part,
+			  str_from(buf_str(message), at), NULL);
+	buf_done(message);
+	flow_free(f);
+}
+
+static void
 channel_answer(struct mcp_channel *ch, int status, struct buf *message)
 {
 	struct flow *f = flow_of(ch);
@@ -311,6 +324,21 @@ channel_answer(struct mcp_channel *ch, int status, struct buf *message)
 		flow_loose(f);
 	else
 		flow_free(f);
+}
+
+static void
+channel_answer_around(struct mcp_channel *ch, int status, struct buf *message, size_t at,
+		      struct buf *part)
+{
+	struct flow *f = flow_of(ch);
+
+	if (f->peer && !f->stream && !f->greets && !buf_failed(message)) {
+		ch->request = NULL;
+		answer_plain_around(f, status, message, at, part);
+	} else {
+		mcp_join(message, at, part);
+		channel_answer(ch, status, message);
+	}
 }
 
 static void
@@ -342,6 +370,7 @@ channel_from_tool(const struct mcp_channel *ch)
 static const struct mcp_channel_ops flow_ops = {
     .note = channel_note,
     .answer = channel_answer,
+    .answer_around = channel_answer_around,
     .drop = channel_drop,
     .from_tool = channel_from_tool,
 };

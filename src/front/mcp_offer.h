@@ -70,6 +70,7 @@ int mcp_meta_call(struct mcp_request *q, const struct mcp_meta *m, const struct 
 #define META_CHANGED "holdfast/changed"
 #define META_PROVENANCE "holdfast/provenance"
 #define META_ARTIFACTS "holdfast/artifacts"
+#define META_RETRY_AFTER "holdfast/retry_after_ms"
 
 /* One call through the pipeline; answers when it is over. input NULL: no arguments were given. */
 int mcp_submit(struct mcp_request *q, struct str tool, const struct json *input,

@@ -1,21 +1,10 @@
 /* mcp_page.c - lists in pages; a cursor is the name the page before ended with, in base64url. */
 
-#include <openssl/evp.h>
-
 #include "base/log.h"
+#include "base/sha256.h"
 #include "front/mcp_offer.h"
 
 #define TAG 2 /* "t:" before the name: whose cursor it is */
-
-/* The standard alphabet and the one of URLs differ in two letters, and that one needs no "=". */
-static void
-to_url(struct buf *b)
-{
-	while (b->len > 0 && b->ptr[b->len - 1] == '=')
-		b->len--;
-	for (size_t i = 0; i < b->len; i++)
-		b->ptr[i] = b->ptr[i] == '+' ? '-' : b->ptr[i] == '/' ? '_' : b->ptr[i];
-}
 
 static void
 encode(struct buf *out, char list, struct str name)
@@ -25,44 +14,9 @@ encode(struct buf *out, char list, struct str name)
 	buf_addc(&plain, list);
 	buf_addc(&plain, ':');
 	buf_add(&plain, name);
-	char *room = buf_room(out, plain.len / 3 * 4 + 5); /* with the NUL it writes */
-	if (room && !buf_failed(&plain)) {
-		int n = EVP_EncodeBlock((unsigned char *)room, (unsigned char *)plain.ptr,
-					(int)plain.len);
-		out->len += (size_t)n;
-		to_url(out);
-	}
+	base64url_add(out, buf_str(&plain));
+	out->failed = out->failed || buf_failed(&plain);
 	buf_done(&plain);
-}
-
-static bool
-is_url_letter(char c)
-{
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '_';
-}
-
-static bool
-decode(struct buf *out, struct str cursor)
-{
-	struct buf text = BUF_INIT(2 * LIMIT_MCP_URI);
-	size_t pad = (4 - cursor.len % 4) % 4;
-
-	for (size_t i = 0; i < cursor.len; i++) {
-		char c = cursor.ptr[i];
-		text.failed |= !is_url_letter(c);
-		buf_addc(&text, c == '-' ? '+' : c == '_' ? '/' : c);
-	}
-	buf_add(&text, str_upto(S("==="), pad));
-	char *room = buf_room(out, text.len);
-	bool fits = room && !buf_failed(&text) && pad < 3;
-	int n =
-	    fits ? EVP_DecodeBlock((unsigned char *)room, (unsigned char *)text.ptr, (int)text.len)
-		 : -1;
-	if (n >= (int)pad)
-		out->len += (size_t)n - pad;
-	buf_done(&text);
-	return n >= (int)pad;
 }
 
 /* Only what we would write ourselves is a cursor. */
@@ -71,7 +25,7 @@ is_ours(struct mcp_page *p, struct str cursor)
 {
 	struct buf again = BUF_INIT(2 * LIMIT_MCP_URI);
 
-	if (cursor.len > 2 * LIMIT_MCP_URI || !decode(&p->decoded, cursor))
+	if (cursor.len > 2 * LIMIT_MCP_URI || !base64url_read(&p->decoded, cursor))
 		return false;
 	struct str plain = buf_str(&p->decoded);
 	bool ours = plain.len >= TAG && plain.ptr[0] == p->list && plain.ptr[1] == ':';

@@ -13,6 +13,8 @@
 #include "catalog/refusal.h"
 #include "front/mcp_offer.h"
 
+#define HANDED (64 * KIB) /* content that is not copied */
+
 static const struct str none = {NULL, 0};
 
 /* ---- reading what came ---- */
@@ -59,7 +61,7 @@ write_about(struct buf *out, const struct json *upstream, const struct turn_resu
 	jw_object(&w);
 	for (struct json_iter it = json_iter(upstream); json_next(&it);)
 		if (!mcp_meta_is_hop(it.key) && !str_is(it.key, META_PROVENANCE) &&
-		    !str_is(it.key, META_ARTIFACTS))
+		    !str_is(it.key, META_ARTIFACTS) && !str_is(it.key, META_RETRY_AFTER))
 			jw_key_str(&w, it.key), jw_value(&w, it.value);
 	if (r->repairs.len) {
 		jw_key(&w, META_PROVENANCE);
@@ -69,6 +71,8 @@ write_about(struct buf *out, const struct json *upstream, const struct turn_resu
 		jw_key(&w, META_ARTIFACTS);
 		turn_write_artifacts(&w, r);
 	}
+	if (r->retry_after_ms)
+		jw_member_int(&w, META_RETRY_AFTER, r->retry_after_ms);
 	jw_end(&w);
 	if (!buf_failed(&object))
 		buf_add(out, (struct str){object.ptr + 1, object.len - 2});
@@ -81,7 +85,7 @@ write_meta(struct mcp_request *q, struct jw *w, const struct json *upstream,
 {
 	struct buf about = BUF_INIT(LIMIT_JSON_BYTES);
 
-	if (!r || (!r->repairs.len && !r->artifacts.len)) {
+	if (!r || (!r->repairs.len && !r->artifacts.len && !r->retry_after_ms)) {
 		mcp_write_meta(q, w, upstream, none);
 		return;
 	}
@@ -133,19 +137,39 @@ write_extra(struct mcp_request *q, struct jw *w, const struct json *extra)
 	}
 }
 
-static void
-answer_result(struct mcp_request *q, const struct turn_result *r)
+/* A long content goes out as it is, and is not kept: no such client can ask for it again. */
+static bool
+is_handed_over(const struct mcp_request *q, const struct turn_result *r)
 {
+	return q->channel && !q->mute && q->revision >= MCP_2025_06_18 && r->content.len >= HANDED;
+}
+
+static void
+answer_result(struct mcp_request *q, struct turn *t)
+{
+	const struct turn_result *r = &t->results[0];
 	struct json_doc *doc = r->extra.len ? read_between("{", &r->extra, "}") : NULL;
 	const struct json *extra = doc ? json_root(doc) : NULL;
-	struct buf b;
+	struct buf b, content = BUF_INIT(0);
 	struct jw w = mcp_begin(q, &b);
 
-	write_content(q, &w, r);
+	if (is_handed_over(q, r)) {
+		content = turn_take_content(t, 0);
+		jw_key(&w, "content");
+		jw_array(&w);
+	} else {
+		write_content(q, &w, r);
+	}
+	size_t at = b.len;
+	if (content.len)
+		jw_end(&w);
 	write_extra(q, &w, extra);
 	jw_member_bool(&w, "isError", r->is_error);
 	write_meta(q, &w, json_get(extra, S("_meta")), r);
-	mcp_end(q, &w, &b);
+	if (content.len)
+		mcp_end_around(q, &w, &b, at, &content);
+	else
+		mcp_end(q, &w, &b);
 	json_doc_unref(doc);
 }
 
@@ -158,14 +182,16 @@ write_details(struct buf *out, const struct turn_result *r, struct str lines)
 	struct jw w = jw(out);
 	struct str line;
 
-	if (r->code != E_VALIDATION && r->rpc_code == 0)
+	if (r->code != E_VALIDATION && r->rpc_code == 0 && !r->retry_after_ms)
 		return;
 	jw_object(&w);
+	if (r->retry_after_ms)
+		jw_member_int(&w, "retry_after", (r->retry_after_ms + 999) / 1000);
 	if (r->rpc_code) {
 		jw_member_int(&w, "rpc_code", r->rpc_code);
 		if (r->rpc_data.len)
 			jw_key(&w, "data"), jw_raw(&w, buf_str(&r->rpc_data));
-	} else {
+	} else if (r->code == E_VALIDATION) {
 		jw_key(&w, "errors");
 		jw_array(&w);
 		while (str_split(&lines, '\n', &line))
@@ -270,7 +296,7 @@ turn_over(struct turn *t, void *arg)
 	else if (!refuses && r->code == E_NOT_FOUND)
 		answer_error(q, r);
 	else
-		answer_result(q, r);
+		answer_result(q, t);
 }
 
 int

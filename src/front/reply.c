@@ -1,5 +1,7 @@
 /* reply.c - answers in JSON, errors from the one table, and query parameters. */
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "front/visit.h"
 
@@ -20,6 +22,8 @@ reply_problem(struct http_request *r, const struct err *e, struct str details, c
 	jw_object(&w);
 	jw_member_z(&w, "code", row->word);
 	jw_member_z(&w, "message", err_text(e));
+	if (e->retry_after_ms)
+		jw_member_int(&w, "retry_after", (e->retry_after_ms + 999) / 1000);
 	jw_key(&w, "details");
 	jw_raw(&w, details);
 	jw_end(&w);
@@ -31,7 +35,10 @@ reply_problem(struct http_request *r, const struct err *e, struct str details, c
 void
 reply_err(struct http_request *r, const struct err *e)
 {
-	reply_problem(r, e, S("{}"), NULL);
+	char later[40];
+
+	snprintf(later, sizeof(later), "Retry-After: %u\r\n", (e->retry_after_ms + 999) / 1000);
+	reply_problem(r, e, S("{}"), e->retry_after_ms ? later : NULL);
 }
 
 void

@@ -70,6 +70,16 @@ route_status(const struct visit *v)
 	reply_json(v->http, 200, &b);
 }
 
+void
+route_pipeline(const struct visit *v)
+{
+	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
+	struct jw w = jw(&b);
+
+	gateway_write_pipeline(&w, v->front->gw);
+	reply_json(v->http, 200, &b);
+}
+
 /* All of them, or those a session sees. */
 static void
 reply_tools(const struct visit *v, const struct session *s)

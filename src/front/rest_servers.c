@@ -54,12 +54,21 @@ server_named(const struct visit *v, const char *param)
 }
 
 static void
+server_write(struct jw *w, const struct front *f, const struct upstream *u)
+{
+	jw_object(w);
+	upstream_write_members(w, u);
+	gateway_write_breaker(w, f->gw, upstream_name(u));
+	jw_end(w);
+}
+
+static void
 reply_server(const struct visit *v, const struct upstream *u, int status)
 {
 	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
 	struct jw w = jw(&b);
 
-	upstream_write(&w, u);
+	server_write(&w, v->front, u);
 	reply_json(v->http, status, &b);
 }
 
@@ -75,7 +84,7 @@ route_servers_list(const struct visit *v)
 	jw_key(&w, "servers");
 	jw_array(&w);
 	for (size_t i = 0; us && i < upstreams_count(us); i++)
-		upstream_write(&w, upstream_at(us, i));
+		server_write(&w, f, upstream_at(us, i));
 	jw_end(&w);
 	if (f->spec.about)
 		f->spec.about(&w, f->spec.arg);

@@ -2,6 +2,8 @@
 
 #include "front/visit.h"
 
+#include <pthread.h>
+
 static const struct route routes[] = {
 #define ROUTE(method, pattern, handler, access, sentence)                                          \
 	{#method, pattern, route_##handler, ACCESS_##access},
@@ -53,17 +55,40 @@ route_param(const char *pattern, struct str path, const char *name)
 	return (struct str){NULL, 0};
 }
 
+/* How far a pattern is the same for all; that tells most of them apart. */
+static struct fixed {
+	size_t len;
+	bool whole; /* it has no parameters */
+} fixed[ARRAY_LEN(routes)];
+
+static void
+fixed_fill(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+		fixed[i].len = strcspn(routes[i].pattern, "{");
+		fixed[i].whole = routes[i].pattern[fixed[i].len] == '\0';
+	}
+}
+
+static bool
+row_matches(size_t i, struct str path)
+{
+	if (fixed[i].whole ? path.len != fixed[i].len : path.len < fixed[i].len)
+		return false;
+	return memcmp(routes[i].pattern, path.ptr, fixed[i].len) == 0 &&
+	       (fixed[i].whole || route_matches(routes[i].pattern, path));
+}
+
 int
 route_find(struct str method, struct str path, const struct route **ret, struct buf *allow)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, fixed_fill);
 	if (str_is(method, "HEAD"))
 		method = S("GET");
 	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-		/* All begin with a slash; the letter behind it tells most of them apart. */
-		char first = routes[i].pattern[1];
-		if (first != '{' && first != (path.len > 1 ? path.ptr[1] : '\0'))
-			continue;
-		if (!route_matches(routes[i].pattern, path))
+		if (!path.ptr || !row_matches(i, path))
 			continue;
 		if (str_is(method, routes[i].method)) {
 			*ret = &routes[i];

@@ -204,8 +204,8 @@ def test_short_results_stay_and_lose_only_their_secrets(box):
     box.config(AUTO)
     g = box.serve()
     s = g.session()
-    box.write("a.env", "DB_PASSWORD=hunter2hunter2\nNAME=x\n")
-    result = g.call(s, "read_file", {"path": "a.env"})
+    box.write("settings.txt", "DB_PASSWORD=hunter2hunter2\nNAME=x\n")
+    result = g.call(s, "read_file", {"path": "settings.txt"})
     assert result.text == "DB_PASSWORD=%s\nNAME=x\n" % MARK and "artifacts" not in result.outcome
     failed = g.call(s, "shell", {"command": "echo %s; sleep 100" % KEY, "timeout_seconds": 1})
     assert failed.error_class == "timeout" and KEY not in failed.text and MARK in failed.text

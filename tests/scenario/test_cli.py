@@ -41,7 +41,7 @@ COMMANDS = [
 def names(box):
     """All commands the program lists."""
     listed = box.run("--help").stdout.partition("Commands:")[2].partition("\n\n")[0]
-    return re.findall(r"^  (\w+)", listed, re.M)
+    return re.findall(r"^  ([\w-]+)", listed, re.M)
 
 
 def test_every_command_has_its_exit_code_without_a_gateway(box):

@@ -810,7 +810,7 @@ def test_what_a_retry_says_is_checked_too(box):
 
 
 def test_a_tool_cannot_approve_its_own_call(box):
-    box.config("tool_confirmation: {default: {EXECUTE: auto, WRITE: prompt}}\n")
+    box.config("tool_confirmation: {default: {EXECUTE: auto, WRITE: prompt}}\nconfinement: {shell: open}\n")
     gateway = box.serve()
     script = os.path.join(box.dir, "attack.py")
     with open(script, "w") as out:

@@ -9,6 +9,7 @@ import threading
 from lib import processes_with, until
 
 AUTO = "tool_confirmation: {default: {EXECUTE: auto}}\n"
+OPEN = "confinement: {shell: open}\n"  # confined, a command cannot do this to its minder
 LIMIT_SHELL_OUTPUT = 256 * 1024
 
 numbers = itertools.count(1)
@@ -129,7 +130,7 @@ def test_two_hundred_children_in_the_background_are_cleaned(box):
 
 
 def test_a_command_that_kills_its_minder_gets_a_clean_error_and_leaves_nobody(box):
-    box.config(AUTO)
+    box.config(AUTO + OPEN)
     gateway = box.serve()
     session = gateway.session()
     for command in ("kill -9 $PPID; sleep {m}; true",
@@ -145,7 +146,7 @@ def test_a_command_that_kills_its_minder_gets_a_clean_error_and_leaves_nobody(bo
 
 
 def test_a_stopped_minder_does_not_keep_a_cancelled_call(box):
-    box.config(AUTO)
+    box.config(AUTO + OPEN)
     gateway = box.serve()
     session, m = gateway.session(), mark()
     turn = gateway.start(session, "shell", {"command": "kill -STOP $PPID; sleep %s; true" % m})
@@ -159,8 +160,8 @@ def test_no_zombies_stay_with_the_daemon(box):
     box.config(AUTO)
     gateway = box.serve()
     session = gateway.session()
-    for _ in range(5):
-        gateway.call(session, "shell", {"command": "true & (true &) ; true"})
+    for i in range(5):
+        gateway.call(session, "shell", {"command": "true %d & (true &) ; true" % i})
     children = open("/proc/%d/task/%d/children" % (gateway.process.pid, gateway.process.pid)).read().split()
     assert children == [], children
 
@@ -175,7 +176,8 @@ def test_the_environment_is_built_and_holds_no_secret_of_the_daemon(box):
     given = dict(line.split("=", 1) for line in result.text.partition("\n\n")[2].splitlines())
     assert given == {
         "PATH": given["PATH"], "PWD": box.workspace, "HOME": box.env["HOME"], "USER": "somebody", "LANG": "C.UTF-8",
-        "TZ": "UTC", "TMPDIR": "/tmp", "TERM": "dumb", "SHELL": "/bin/sh"}, given
+        "TZ": "UTC", "TMPDIR": given["TMPDIR"], "XDG_CACHE_HOME": given["TMPDIR"] + "/cache", "TERM": "dumb", "SHELL": "/bin/sh"}, given
+    assert given["TMPDIR"].startswith("/tmp/holdfast-tmp-"), given
     assert set(box.env["PATH"].split(":")) >= set(given["PATH"].split(":")) - {"/usr/local/bin", "/usr/bin", "/bin"}
     parents = gateway.call(gateway.session(), "shell", {"command": "cat /proc/$PPID/environ 2>&1 | tr '\\0' '\\n'; true"})
     assert "canary" not in parents.text + result.text, parents.text

@@ -4,7 +4,7 @@ import json
 
 from test_mcp import INVALID_PARAMS, with_clients
 
-ON = "builtin: {repair_arguments: true}\n"
+ON = "builtin: {repair_arguments: true}\ntools: {defaults: {repeat_limit: 0}}\n"
 WHOLE = {"path": "$", "rule": "parse_stringified_object"}
 LIMIT = {"path": "$.limit", "rule": "str_to_integer"}
 SECONDS = {"path": "$.timeout_seconds", "rule": "str_to_integer"}

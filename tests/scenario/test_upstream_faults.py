@@ -90,7 +90,7 @@ class Bystander:
     def work(self):
         session = self.gateway.session()
         while not self.over:
-            result = self.gateway.call(session, "good__fine", {})
+            result = self.gateway.call(session, "good__fine", {"n": self.done % 2})
             self.done += 1
             if result.is_error or result.text != "fine":
                 self.failed.append(result.text)
@@ -216,6 +216,6 @@ def test_a_call_that_is_cancelled_leaves_a_late_answer_to_nobody(box):
     until(lambda: calls_noted(box, "late"), "it is at work")
     gateway.ok("POST", "/sessions/%s/turns/%s/cancel" % (session, turn["turn_id"]))
     assert gateway.turn(session, turn["turn_id"])["calls"][0]["error_class"] == "cancelled"
-    assert [gateway.call(session, "late__fine", {}).text for _ in range(3)] == ["fine"] * 3
+    assert [gateway.call(session, "late__fine", {"n": n}).text for n in range(3)] == ["fine"] * 3
     assert gateway.call(session, "late__work", {}).text == "too late"  # of the second, not of the first
     assert calls_noted(box, "late") == 2

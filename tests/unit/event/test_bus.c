@@ -259,6 +259,7 @@ what_the_ring_keeps_stays_whole(void **state)
 	(void)state;
 	memset(large, 'x', LARGE);
 	large[LARGE] = '\0';
+	bus_expect(bus, true);
 	for (int i = 1; i <= EVENTS; i++) {
 		struct jw *w =
 		    bus_begin(bus,
@@ -277,6 +278,7 @@ what_the_ring_keeps_stays_whole(void **state)
 		assert_non_null(memmem(ev->json.ptr, ev->json.len, text, strlen(text)));
 		assert_true(str_ends(ev->json, S("\"sensitivity\":\"private\"}")));
 	}
+	bus_expect(bus, false);
 	free(large);
 }
 
@@ -320,6 +322,25 @@ news_come_later_and_once_for_many(void **state)
 }
 
 static void
+one_who_wants_some_types_is_woken_for_them_alone(void **state)
+{
+	struct watcher w = {
+	    .reader = {.news = watcher_news, .arg = &w, .types = UINT64_C(1) << EVENT_TOOL_FAILED}};
+
+	(void)state;
+	bus_attach(bus, &w.reader);
+	for (int i = 0; i < 1000; i++) /* more than a short ring holds */
+		emit(EVENT_TOOL_OUTPUT_DELTA, "s", "not wanted", NULL);
+	assert_null(w.reader.wake.node.list);
+	emit(EVENT_TOOL_FAILED, "s", "wanted", NULL);
+	loop_run(loop);
+	assert_int_equal(w.calls, 1);
+	assert_int_equal(w.events, 1);
+	bus_detach(bus, &w.reader);
+	bus_detach(bus, &w.reader);
+}
+
+static void
 one_who_attaches_for_older_events_is_told_at_once(void **state)
 {
 	struct watcher w = {.reader = {.next = 1, .news = watcher_news, .arg = &w}};
@@ -330,6 +351,12 @@ one_who_attaches_for_older_events_is_told_at_once(void **state)
 	loop_run(loop);
 	assert_int_equal(w.events, 1);
 	bus_detach(bus, &w.reader);
+}
+
+static void
+nothing(void *arg)
+{
+	(void)arg;
 }
 
 /* The seam between store and ring: no event twice, none lost. */
@@ -353,10 +380,46 @@ replay_knows_where_the_ring_takes_over(void **state)
 	assert_int_equal(bus_seq_after(bus, str_of(first)), 2);
 	assert_int_equal(bus_seq_after(bus, str_of(second)), 3);
 	assert_int_equal(bus_seq_after(bus, S("zzz")), 3);
+	bus_expect(bus, true);
 	for (int i = 0; i < LIMIT_EVENT_RING; i++)
 		emit(EVENT_TOOL_OUTPUT_DELTA, "s", "x", NULL);
 	assert_int_equal(bus_seq_after(bus, str_of(first)), 0);
 	assert_int_equal(bus_seq_after(bus, str_of(second)), 3);
+	bus_expect(bus, false);
+}
+
+/* While nobody reads the ring is short; what it has is all of what it says it has. */
+static void
+the_ring_is_as_long_as_it_is_wanted(void **state)
+{
+	char ids[3 * LIMIT_EVENT_RING_QUIET][ULID_LEN + 1];
+	struct bus_reader r = {.next = 0, .news = nothing};
+	uint64_t missed;
+	const struct event *ev;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+		emit(EVENT_TOOL_CALLED, "s", "quiet", ids[i]);
+	size_t oldest = ARRAY_LEN(ids) - LIMIT_EVENT_RING_QUIET;
+	assert_int_equal(bus_seq_after(bus, str_of(ids[oldest - 2])), 0);
+	assert_int_equal(bus_seq_after(bus, str_of(ids[oldest - 1])), oldest + 1);
+
+	r.next = oldest + 1;
+	bus_attach(bus, &r); /* and from here on it grows */
+	for (int i = 0; i < LIMIT_EVENT_RING_QUIET; i++)
+		emit(EVENT_TOOL_CALLED, "s", "read", NULL);
+	for (size_t i = oldest; i < ARRAY_LEN(ids); i++) {
+		ev = bus_next(bus, &r, &missed);
+		assert_int_equal(missed, 0);
+		assert_string_equal(ev->id, ids[i]);
+	}
+	for (int i = 0; i < LIMIT_EVENT_RING_QUIET; i++)
+		assert_non_null(bus_next(bus, &r, &missed));
+	assert_null(bus_next(bus, &r, &missed));
+	bus_detach(bus, &r);
+	emit(EVENT_TOOL_CALLED, "s", "quiet again", ids[0]);
+	assert_int_equal(bus_seq_after(bus, str_of(ids[1])), 0);
+	assert_int_not_equal(bus_seq_after(bus, str_of(ids[0])), 0);
 }
 
 static void
@@ -388,8 +451,11 @@ main(void)
 	    cmocka_unit_test_setup_teardown(the_ring_is_bounded_by_bytes, setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_the_ring_keeps_stays_whole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(news_come_later_and_once_for_many, setup, teardown),
+	    cmocka_unit_test_setup_teardown(one_who_wants_some_types_is_woken_for_them_alone, setup,
+					    teardown),
 	    cmocka_unit_test_setup_teardown(one_who_attaches_for_older_events_is_told_at_once,
 					    setup, teardown),
+	    cmocka_unit_test_setup_teardown(the_ring_is_as_long_as_it_is_wanted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(replay_knows_where_the_ring_takes_over, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(the_table_speaks_the_catalogue_s_words, setup,
