@@ -209,6 +209,8 @@
 #define LIMIT_UNDO_MIB 512               /* of all that is kept; the oldest goes first */
 #define LIMIT_UNDO_DAYS 7                /* then it is forgotten */
 #define LIMIT_UNDO_MEMORY (64 * MIB)     /* where nothing is kept on disk */
+#define LIMIT_UNDO_NOTES 100000          /* changes in the history; the oldest go first */
+#define LIMIT_UNDO_TRIM 1000             /* notes between two looks whether there are more */
 #define LIMIT_UNDO_CHANGES 1000          /* undone in one go */
 #define LIMIT_CHANGES_SEARCH 100000      /* looked at for one page of the history */
 #define LIMIT_CHANGES_CALL 1000          /* of one call that are told */

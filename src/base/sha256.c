@@ -78,8 +78,8 @@ __attribute__((target("sha,sse4.1"))) static void
 blocks_quick(uint32_t h[8], const unsigned char *p, size_t count)
 {
 	const __m128i big = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-	__m128i low = _mm_loadu_si128((const __m128i *)h);
-	__m128i high = _mm_loadu_si128((const __m128i *)(h + 4));
+	__m128i low = _mm_loadu_si128((const __m128i *)(const void *)h);
+	__m128i high = _mm_loadu_si128((const __m128i *)(const void *)(h + 4));
 	__m128i dcba = _mm_shuffle_epi32(low, 0x1b), hgfe = _mm_shuffle_epi32(high, 0x1b);
 	__m128i abef = _mm_unpackhi_epi64(hgfe, dcba), cdgh = _mm_unpacklo_epi64(hgfe, dcba);
 
@@ -87,12 +87,14 @@ blocks_quick(uint32_t h[8], const unsigned char *p, size_t count)
 		__m128i before_abef = abef, before_cdgh = cdgh, w[4];
 
 		for (size_t i = 0; i < 4; i++)
-			w[i] =
-			    _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + 16 * i)), big);
+			w[i] = _mm_shuffle_epi8(_mm_loadu_si128(
+						    (const __m128i *)(const void *)(p + 16 * i)),
+						big);
 		for (size_t t = 0; t < 16; t++) {
 			__m128i now = w[t % 4], next = w[(t + 1) % 4];
 			__m128i sum =
-			    _mm_add_epi32(now, _mm_loadu_si128((const __m128i *)(rounds + 4 * t)));
+			    _mm_add_epi32(now, _mm_loadu_si128((
+						   const __m128i *)(const void *)(rounds + 4 * t)));
 			cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
 			abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
 			/* w[t+4] of w[t], w[t+1], w[t+2], w[t+3] */
@@ -105,8 +107,8 @@ blocks_quick(uint32_t h[8], const unsigned char *p, size_t count)
 	}
 	dcba = _mm_unpackhi_epi64(cdgh, abef);
 	hgfe = _mm_unpacklo_epi64(cdgh, abef);
-	_mm_storeu_si128((__m128i *)h, _mm_shuffle_epi32(dcba, 0x1b));
-	_mm_storeu_si128((__m128i *)(h + 4), _mm_shuffle_epi32(hgfe, 0x1b));
+	_mm_storeu_si128((__m128i *)(void *)h, _mm_shuffle_epi32(dcba, 0x1b));
+	_mm_storeu_si128((__m128i *)(void *)(h + 4), _mm_shuffle_epi32(hgfe, 0x1b));
 }
 
 /* GCC 12 does not know "sha" as something a processor supports; the bit is from Intel's manual. */

@@ -1,25 +1,11 @@
-/* api.c - finding the gateway, or being it. */
+/* api.c - finding the daemon, and exchanges with a gateway, wherever it is. */
 
-#include "cli/api.h"
+#include "cli/api_inside.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/limits.h"
-#include "base/log.h"
 #include "cli/args.h"
-#include "holdfast.h"
-#include "loop/child.h"
-
-struct api {
-	struct path socket; /* of the daemon */
-	struct hf *hf;      /* in this process, when there is none */
-	pthread_t thread;   /* that runs it */
-	bool running;
-	bool borrowed; /* hf is somebody else's */
-};
 
 int
 api_socket(struct path *out, bool make, struct err *e)
@@ -34,78 +20,29 @@ api_socket(struct path *out, bool make, struct err *e)
 	return 0;
 }
 
-static void *
-run(void *arg)
-{
-	hf_run(arg);
-	return NULL;
-}
-
-/* Signals are for the thread that talks with the person. */
+/* Somebody must answer there. */
 static int
-start_thread(struct api *api, struct err *e)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int errnum = pthread_create(&api->thread, NULL, run, api->hf);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (errnum)
-		return err_errno(e, E_SYSTEM, errnum, "pthread_create");
-	api->running = true;
-	return 0;
-}
-
-static int
-open_here(struct api *api, int where, const char *config, struct err *e)
-{
-	char here[LIMIT_PATH];
-	struct hf_options options = {
-	    .config = config,
-	    .workspace = getcwd(here, sizeof(here)),
-	    .ephemeral = (where & API_WHERE) == API_DRY,
-	    .no_servers = !(where & API_SERVERS),
-	};
-
-	child_become_reaper(); /* better with it, possible without */
-	log_set_level(LOG_WARN);
-	log_set_form(LOG_FORM_TEXT);
-	int code = hf_open(&options, &api->hf);
-	if (code < 0)
-		return err_set(e, code, "%s", hf_error(NULL));
-	return start_thread(api, e);
-}
-
-static int
-find_daemon(struct api *api, struct err *e)
+daemon_try(const struct path *socket, struct err *e)
 {
 	struct client *c;
-	int code;
+	int code = client_connect_unix(socket->text, &c, e);
 
-	if ((code = api_socket(&api->socket, false, e)) < 0 ||
-	    (code = client_connect_unix(api->socket.text, &c, e)) < 0)
-		return code;
-	client_free(c);
-	return 0;
+	if (code == 0)
+		client_free(c);
+	return code;
 }
 
 int
-api_open(int where, const char *config, struct api **ret, struct err *e)
+api__daemon(struct api **ret, struct err *e)
 {
 	struct api *api = calloc(1, sizeof(*api));
-	int code = E_STOPPING;
+	int code;
 
 	if (!api)
 		return err_plain(e, E_NOMEM);
-	if ((where & API_WHERE) != API_PRIVATE && !(where & API_ALONE))
-		code = find_daemon(api, e);
-	/* Only when nobody answers: a socket that others could stand behind is no reason to go on.
-	 */
-	if (code == E_STOPPING && (where & API_WHERE) != API_DAEMON)
-		code = open_here(api, where, config, e);
-	if (code < 0) {
-		api_close(api);
+	if ((code = api_socket(&api->socket, false, e)) < 0 ||
+	    (code = daemon_try(&api->socket, e)) < 0) {
+		free(api);
 		return code;
 	}
 	*ret = api;
@@ -113,14 +50,14 @@ api_open(int where, const char *config, struct api **ret, struct err *e)
 }
 
 int
-api_enter(int where, struct api **ret)
+api_enter_daemon(struct api **ret)
 {
 	struct err e;
-	int code = api_open(where, NULL, ret, &e);
+	int code = api__daemon(ret, &e);
 
 	if (code == 0)
 		return EXIT_FINE;
-	if (code == E_STOPPING && (where & API_WHERE) == API_DAEMON)
+	if (code == E_STOPPING)
 		refuse("no gateway is running; `holdfast serve` starts one");
 	else
 		refuse("%s", err_text(&e));
@@ -130,31 +67,15 @@ api_enter(int where, struct api **ret)
 void
 api_close(struct api *api)
 {
-	if (!api)
-		return;
-	if (api->running) {
-		hf_stop(api->hf);
-		pthread_join(api->thread, NULL);
-	}
-	if (!api->borrowed)
-		hf_close(api->hf);
+	if (api && api->ops)
+		api->ops->close(api);
 	free(api);
-}
-
-struct api *
-api_around(struct hf *hf)
-{
-	struct api *api = calloc(1, sizeof(*api));
-
-	if (api)
-		*api = (struct api){.hf = hf, .borrowed = true};
-	return api;
 }
 
 bool
 api_is_daemon(const struct api *api)
 {
-	return api->hf == NULL;
+	return api->ops == NULL;
 }
 
 int
@@ -162,9 +83,9 @@ api_connect(struct api *api, struct client **ret, struct err *e)
 {
 	int fd;
 
-	if (!api->hf)
+	if (!api->ops)
 		return client_connect_unix(api->socket.text, ret, e);
-	int code = hf_connect(api->hf, &fd);
+	int code = api->ops->connect(api, &fd);
 	return code < 0 ? err_plain(e, code) : client_adopt(fd, ret, e);
 }
 

@@ -31,7 +31,8 @@ enum api_where {
 int api_open(int where, const char *config, struct api **ret, struct err *e);
 /* As api_open, but says what is wrong; EXIT_FINE or EXIT_NO_GATEWAY. */
 int api_enter(int where, struct api **ret);
-void api_close(struct api *api); /* takes NULL */
+int api_enter_daemon(struct api **ret); /* of API_DAEMON, without a gateway in the program */
+void api_close(struct api *api);        /* takes NULL */
 struct hf;
 struct api *api_around(struct hf *hf); /* of a gateway that runs already and stays the caller's */
 

@@ -52,7 +52,7 @@ upgrade(struct api *api, const char *workspace, const char *surface, int *ret_fd
 }
 
 int
-attach_stdio(struct api *api, const char *workspace, const char *surface)
+attach_pipes(struct api *api, const int fds[static 2], const char *workspace, const char *surface)
 {
 	struct buf early = BUF_INIT(64 * KIB);
 	struct err e;
@@ -62,11 +62,17 @@ attach_stdio(struct api *api, const char *workspace, const char *surface)
 		refuse("%s", err_text(&e));
 		code = EXIT_NO_GATEWAY;
 	} else {
-		code = relay_run(STDIN_FILENO, STDOUT_FILENO, fd, buf_str(&early));
+		code = relay_run(fds[0], fds[1], fd, buf_str(&early));
 		close(fd);
 		if (code == EXIT_NO_GATEWAY)
 			refuse("the gateway ended the connection");
 	}
 	buf_done(&early);
 	return code;
+}
+
+int
+attach_stdio(struct api *api, const char *workspace, const char *surface)
+{
+	return attach_pipes(api, (const int[2]){STDIN_FILENO, STDOUT_FILENO}, workspace, surface);
 }

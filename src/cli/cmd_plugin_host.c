@@ -7,6 +7,7 @@
  */
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -42,6 +43,19 @@ memory_limit(const char *mib)
 #else
 	return setrlimit(RLIMIT_AS, &limit) == 0;
 #endif
+}
+
+/* What a plugin prints must not fall into what is said to the gateway: its standard output is
+ * standard error, and its input is empty. */
+static bool
+pipes_take(int ret[static 2])
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	ret[0] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	ret[1] = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	return null >= 0 && ret[0] >= 0 && ret[1] >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
+	       dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
 }
 
 typedef int plugin_entry(struct hf *hf);
@@ -105,7 +119,7 @@ leave(struct hf *hf, pthread_t thread, int code)
 }
 
 static int
-serve(struct hf *hf, plugin_entry *entry, const char *file)
+serve(struct hf *hf, plugin_entry *entry, const char *file, const int pipes[static 2])
 {
 	char here[LIMIT_PATH];
 	pthread_t thread;
@@ -121,7 +135,7 @@ serve(struct hf *hf, plugin_entry *entry, const char *file)
 		return EXIT_NO_GATEWAY;
 	}
 	struct api *api = api_around(hf);
-	int code = api ? attach_stdio(api, here, "all") : EXIT_NO_GATEWAY;
+	int code = api ? attach_pipes(api, pipes, here, "all") : EXIT_NO_GATEWAY;
 	api_close(api);
 	leave(hf, thread, code);
 	return code;
@@ -132,12 +146,17 @@ cmd_plugin_host(const struct args *a)
 {
 	const char *file = a->words[0];
 	struct hf *hf;
+	int pipes[2];
 
 	if (!memory_limit(args_value(a, "memory")))
 		return usage_error(a, "--memory: a number of MiB from 16 on");
 	crash_watch();
 	log_set_level(LOG_WARN);
 	log_set_form(LOG_FORM_TEXT);
+	if (!pipes_take(pipes)) {
+		refuse("the system refused an operation");
+		return EXIT_NO_GATEWAY;
+	}
 	plugin_entry *entry = plugin_load(file);
 	if (!entry)
 		return EXIT_NO_GATEWAY;
@@ -145,5 +164,5 @@ cmd_plugin_host(const struct args *a)
 		refuse("%s", hf_error(NULL));
 		return EXIT_NO_GATEWAY;
 	}
-	return serve(hf, entry, file);
+	return serve(hf, entry, file, pipes);
 }

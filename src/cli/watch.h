@@ -6,7 +6,7 @@
  *	           watch_draw.c:  the screen, from what is known
  *	           watch_screen.c: the terminal, and that it is itself again afterwards
  *
- * One thread and one poll (cmd_watch.c). An answer is for what a person has seen: `drawn` is the
+ * One thread and one poll (watch.c). An answer is for what a person has seen: `drawn` is the
  * question that stands on the screen, since `drawn_ms`, and no other can be answered. What was
  *typed before it stood there is thrown away.
  */
@@ -57,6 +57,7 @@ const struct json *watch_rows(const struct watch *w, enum watch_part part); /* a
 /* Calls that are alive; one that waits for an answer stands there as its question. */
 size_t watch_call_count(const struct watch *w);
 const struct json *watch_call_at(const struct watch *w, size_t at); /* NULL = none */
+size_t watch_call_find(const struct watch *w, const char *id); /* the count: it is none of them */
 /* The question looked at, and its place among `count`; NULL = none is open. */
 const struct json *watch_question(struct watch *w, size_t *ret_at, size_t *ret_count);
 void watch_next_question(struct watch *w);

@@ -315,12 +315,11 @@ draw_call(const struct watch *w, int row, const struct json *call)
 static void
 draw_calls(const struct watch *w, int row, int height)
 {
-	size_t count = watch_call_count(w), first = 0;
+	size_t count = watch_call_count(w), chosen = watch_call_find(w, w->call), first = 0;
 
 	/* The chosen one is among those that are shown. */
-	for (size_t i = 0; i < count; i++)
-		if (str_is(member(watch_call_at(w, i), "call_id"), w->call) && i >= (size_t)height)
-			first = i - (size_t)height + 1;
+	if (chosen < count && chosen >= (size_t)height)
+		first = chosen - (size_t)height + 1;
 	for (int i = 0; i < height && first + (size_t)i < count; i++)
 		draw_call(w, row + i, watch_call_at(w, first + (size_t)i));
 }

@@ -131,7 +131,7 @@ key_cancel(struct watch *w)
 {
 	struct buf target = BUF_INIT(KIB);
 
-	if (!w->call[0]) {
+	if (watch_call_find(w, w->call) == watch_call_count(w)) {
 		watch_next_call(w, 1);
 		if (w->call[0])
 			watch_say(w, "x again cancels the call that is marked");

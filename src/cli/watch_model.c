@@ -40,6 +40,7 @@ static const struct {
     {"turn.cancelled", CALLS | QUESTIONS},
     {"session.ended", CALLS | QUESTIONS},
     {"tool.called", CALLS},
+    {"tool.retrying", CALLS},
     {"tool.completed", CALLS | RECENT | QUESTIONS},
     {"tool.failed", CALLS | RECENT | QUESTIONS},
     {"tool.input_invalid", CALLS | RECENT},
@@ -300,18 +301,32 @@ watch_call_count(const struct watch *w)
 	return n;
 }
 
+size_t
+watch_call_find(const struct watch *w, const char *id)
+{
+	size_t at = 0;
+
+	for (struct json_iter it = json_iter(watch_rows(w, PART_CALLS)); json_next(&it);) {
+		if (str_is(member(it.value, "state"), "asking"))
+			continue;
+		if (str_is(member(it.value, "call_id"), id))
+			break;
+		at++;
+	}
+	return at;
+}
+
 void
 watch_next_call(struct watch *w, int step)
 {
-	size_t count = watch_call_count(w), at = step > 0 ? count - 1 : 0;
+	size_t count = watch_call_count(w), at = watch_call_find(w, w->call);
 
 	if (count == 0) {
 		w->call[0] = '\0';
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (str_is(member(watch_call_at(w, i), "call_id"), w->call))
-			at = i;
+	if (at == count)
+		at = step > 0 ? count - 1 : 0;
 	at = (at + (step > 0 ? 1 : count - 1)) % count;
 	keep_id(w->call, member(watch_call_at(w, at), "call_id"));
 }

@@ -212,6 +212,7 @@ json_parse(struct str text, const struct json_limits *limits, struct json_doc **
 	int rc = json__read(text, &doc, e);
 	if (rc < 0)
 		return rc;
+	CHECK(doc);
 	rc = json__check(doc, limits->max_depth, &twice);
 	if (rc == 0) {
 		*ret = doc;
@@ -233,11 +234,12 @@ parse_rest(struct buf *text, const struct long_strings *ls, const struct json_li
 	   struct json_doc **ret)
 {
 	const struct json *twice;
-	struct json_doc *doc;
+	struct json_doc *doc = NULL;
 	int rc = json__read(buf_str(&ls->rest), &doc, NULL);
 
 	if (rc < 0)
 		return rc;
+	CHECK(doc);
 	json__long_put_back(ls, doc->doc->root, doc->doc->val_read);
 	rc = json__check(doc, limits->max_depth, &twice);
 	if (rc < 0) {

@@ -31,14 +31,14 @@ odd_in(__m128i v)
 static unsigned
 odd_bytes(const char *p)
 {
-	return odd_in(_mm_loadu_si128((const __m128i *)p));
+	return odd_in(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
 /* The same of 32, for processors that can. */
 __attribute__((target("avx2"))) static uint32_t
 odd_bytes_wide(const char *p)
 {
-	__m256i v = _mm256_loadu_si256((const __m256i *)p);
+	__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
 	__m256i low = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), v);
 	__m256i quote = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
 	__m256i slash = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));

@@ -13,21 +13,32 @@
 
 #define GIB (UINT64_C(1024) * MIB)
 
+#define NAME 16 /* copied whole, which costs less than to look at it */
+#define NAMED(z)                                                                                   \
+	{                                                                                          \
+		"" z, sizeof(z) - 1                                                                \
+	}
+
+struct name {
+	char text[NAME];
+	size_t len;
+};
+
 static const struct {
 	uint32_t bit;
-	const char *name;
+	struct name name;
 	const char *origin;
 } layers[] = {
-    {LAYER_GROUP, "group", "always there"},
-    {LAYER_DEATH, "death", "always there"},
-    {LAYER_LIMITS, "limits", "always there"},
-    {LAYER_DESCRIPTORS, "descriptors", "close_range, Linux 5.11"},
-    {LAYER_PRIVILEGES, "privileges", "always there"},
-    {LAYER_FILES, "files", "Landlock ABI 3, Linux 6.2"},
-    {LAYER_SIGNALS, "signals", "Landlock ABI 6, Linux 6.12"},
-    {LAYER_TCP, "tcp", "Landlock ABI 4, Linux 6.7"},
-    {LAYER_SYSCALLS, "syscalls", "seccomp"},
-    {LAYER_ENVIRONMENT, "environment", "always there"},
+    {LAYER_GROUP, NAMED("group"), "always there"},
+    {LAYER_DEATH, NAMED("death"), "always there"},
+    {LAYER_LIMITS, NAMED("limits"), "always there"},
+    {LAYER_DESCRIPTORS, NAMED("descriptors"), "close_range, Linux 5.11"},
+    {LAYER_PRIVILEGES, NAMED("privileges"), "always there"},
+    {LAYER_FILES, NAMED("files"), "Landlock ABI 3, Linux 6.2"},
+    {LAYER_SIGNALS, NAMED("signals"), "Landlock ABI 6, Linux 6.12"},
+    {LAYER_TCP, NAMED("tcp"), "Landlock ABI 4, Linux 6.7"},
+    {LAYER_SYSCALLS, NAMED("syscalls"), "seccomp"},
+    {LAYER_ENVIRONMENT, NAMED("environment"), "always there"},
 };
 
 #define LAYERS_OPEN                                                                                \
@@ -92,19 +103,33 @@ confine_profile_name(enum confinement_profile p)
 	return profiles[p].name;
 }
 
+_Static_assert(ARRAY_LEN(layers) * (NAME + 1) + 2 * NAME <= CONFINE_TEXT, "room for all at once");
+
+/* Each call's row has one: no formatting. What is copied too much is written over by the next. */
+static char *
+name_add(char *to, const struct name *n)
+{
+	memcpy(to, n->text, NAME);
+	return to + n->len;
+}
+
 const char *
 confine_text(uint32_t word, char out[static CONFINE_TEXT])
 {
 	uint32_t profile = word >> 24;
-	size_t n = 0;
+	char *end = out;
 
-	out[0] = '\0';
 	if (profile > 0 && profile < ARRAY_LEN(profiles))
-		n = (size_t)snprintf(out, CONFINE_TEXT, "%s: ", profiles[profile].name);
-	for (size_t i = 0, first = n; i < ARRAY_LEN(layers); i++)
-		if (word & layers[i].bit)
-			n += (size_t)snprintf(out + n, CONFINE_TEXT - n, "%s%s",
-					      n > first ? "," : "", layers[i].name);
+		end = stpcpy(stpcpy(end, profiles[profile].name), ": ");
+	char *first = end;
+	for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
+		if (!(word & layers[i].bit))
+			continue;
+		if (end > first)
+			*end++ = ',';
+		end = name_add(end, &layers[i].name);
+	}
+	*end = '\0';
 	return out;
 }
 
@@ -203,7 +228,7 @@ refuse(uint32_t missing, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_LEN(layers); i++)
 		if (missing & layers[i].bit)
-			buf_addf(&text, "%s%s (%s)", text.len ? ", " : "", layers[i].name,
+			buf_addf(&text, "%s%s (%s)", text.len ? ", " : "", layers[i].name.text,
 				 layers[i].origin);
 	err_set(e, E_UNAVAILABLE,
 		"strict confinement is not to be had on this kernel, which lacks %.*s; standard "
@@ -257,13 +282,15 @@ join(struct arena *a, const char *const *first, const char *const *second)
 	return list;
 }
 
-/* Whoever tidies up may have taken it away since. */
+/* Whoever tidies up may have taken it away since, and somebody else its name. */
 static bool
 house_has_temporary(struct confine_house *h)
 {
 	const char *base = getenv("TMPDIR");
+	struct stat st;
 
-	if (h->temporary[0] && access(h->temporary, W_OK) == 0)
+	if (h->temporary[0] && lstat(h->temporary, &st) == 0 && S_ISDIR(st.st_mode) &&
+	    st.st_uid == geteuid() && access(h->temporary, W_OK) == 0)
 		return true;
 	if (!base || base[0] != '/' || strlen(base) > LIMIT_PATH / 2)
 		base = "/tmp";

@@ -90,7 +90,7 @@ void confine_house_done(struct confine_house *h); /* removes the temporary direc
 
 /* What was put on, with its profile, in one word (0: nothing is known of it). */
 #define CONFINE_LAYERS(profile, layers) ((uint32_t)(profile) << 24 | (layers))
-#define CONFINE_TEXT 160
+#define CONFINE_TEXT 208 /* profile, all layers with commas, and what is copied too much */
 /* "standard: group,death,limits" or "" for 0; the bits alone without the profile. */
 const char *confine_text(uint32_t layers, char out[static CONFINE_TEXT]);
 

@@ -4,8 +4,12 @@
  * A deny list: what is not here is allowed, so that programs work. What Landlock decides by path
  * is Landlock's. Numbers of system calls that came later than the list are let through; they need
  * privileges that a child does not have.
+ *
+ * libseccomp is there while a program is made, and no longer: that is once or twice in the life of
+ * a gateway, and most of the time it would be memory that nobody uses.
  */
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -130,77 +134,133 @@ static const struct condition tcp_conditions[] = {
     {SCMP_SYS(socket), INT_IS(2, PROTO_MPTCP)},    {SCMP_SYS(socket), INT_IS(0, FAMILY_SMC)},
 };
 
+/* The library */
+
+#define FUNCTIONS(X)                                                                               \
+	X(attr_set)                                                                                \
+	X(export_bpf)                                                                              \
+	X(init)                                                                                    \
+	X(release)                                                                                 \
+	X(rule_add_array)
+
+struct seccomp {
+	void *library;
+#define FUNCTION(name) __typeof__(&seccomp_##name) name;
+	FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+static const struct {
+	const char *name;
+	size_t at;
+} functions[] = {
+#define FUNCTION(name) {"seccomp_" #name, offsetof(struct seccomp, name)},
+    FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* What is missing: a child that is to be confined does not run then. */
 static int
-deny(scmp_filter_ctx ctx, const struct condition *c)
+library_open(struct seccomp *lib, struct err *e)
 {
-	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), c->call, 1, c->arg);
+	lib->library = dlopen("libseccomp.so.2", RTLD_NOW | RTLD_LOCAL);
+	if (!lib->library)
+		return err_set(e, E_UNAVAILABLE, "confinement needs libseccomp: %s", dlerror());
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		void *function = dlsym(lib->library, functions[i].name);
+		if (!function) {
+			dlclose(lib->library);
+			return err_set(e, E_UNAVAILABLE, "libseccomp is too old: it has no %s",
+				       functions[i].name);
+		}
+		memcpy((char *)lib + functions[i].at, &function, sizeof(function));
+	}
+	return 0;
+}
+
+/* The program */
+
+struct making {
+	struct seccomp lib;
+	scmp_filter_ctx program;
+};
+
+static int
+deny_always(struct making *m, int call, int error)
+{
+	return m->lib.rule_add_array(m->program, SCMP_ACT_ERRNO((unsigned)error), call, 0, NULL);
 }
 
 static int
-deny_all(scmp_filter_ctx ctx, const struct condition *list, size_t count)
+deny(struct making *m, const struct condition *c)
+{
+	return m->lib.rule_add_array(m->program, SCMP_ACT_ERRNO(EPERM), c->call, 1, &c->arg);
+}
+
+static int
+deny_all(struct making *m, const struct condition *list, size_t count)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = deny(ctx, &list[i]);
+		rc = deny(m, &list[i]);
 	return rc;
 }
 
 /* socket() for anything but a TCP stream over IP: each value of an argument that is not one. */
 static int
-deny_sockets(scmp_filter_ctx ctx)
+deny_sockets(struct making *m)
 {
 	int call = SCMP_SYS(socket), rc = 0;
 
 	for (unsigned n = 0; rc == 0 && n < AF_INET6; n++)
 		if (n != AF_INET)
-			rc = deny(ctx, &(struct condition){call, INT_IS(0, n)});
+			rc = deny(m, &(struct condition){call, INT_IS(0, n)});
 	if (rc == 0)
-		rc = deny(ctx, &(struct condition){call, SCMP_CMP(0, SCMP_CMP_GT, AF_INET6)});
+		rc = deny(m, &(struct condition){call, SCMP_CMP(0, SCMP_CMP_GT, AF_INET6)});
 	for (unsigned n = 0; rc == 0 && n < 16; n++)
 		if (n != SOCK_STREAM)
-			rc = deny(ctx, &(struct condition){call,
-							   SCMP_CMP(1, SCMP_CMP_MASKED_EQ, 15, n)});
+			rc = deny(m, &(struct condition){call,
+							 SCMP_CMP(1, SCMP_CMP_MASKED_EQ, 15, n)});
 	for (unsigned n = 1; rc == 0 && n < IPPROTO_TCP; n++)
-		rc = deny(ctx, &(struct condition){call, INT_IS(2, n)});
+		rc = deny(m, &(struct condition){call, INT_IS(2, n)});
 	if (rc == 0)
-		rc = deny(ctx, &(struct condition){call, SCMP_CMP(2, SCMP_CMP_GT, IPPROTO_TCP)});
+		rc = deny(m, &(struct condition){call, SCMP_CMP(2, SCMP_CMP_GT, IPPROTO_TCP)});
 	return rc;
 }
 
 static int
-deny_network(scmp_filter_ctx ctx, enum confinement_profile p, bool tcp)
+deny_network(struct making *m, enum confinement_profile p, bool tcp)
 {
 	if (p == CONFINE_STRICT && !tcp)
-		return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 0);
-	int rc = tcp ? deny_all(ctx, tcp_conditions, ARRAY_LEN(tcp_conditions)) : 0;
-	return rc == 0 && p == CONFINE_STRICT ? deny_sockets(ctx) : rc;
+		return deny_always(m, SCMP_SYS(socket), EPERM);
+	int rc = tcp ? deny_all(m, tcp_conditions, ARRAY_LEN(tcp_conditions)) : 0;
+	return rc == 0 && p == CONFINE_STRICT ? deny_sockets(m) : rc;
 }
 
 /* Calls of another ABI (32 bits, x32) have other numbers: a process that makes one is ended. */
 static int
-fill(scmp_filter_ctx ctx, enum confinement_profile p, bool tcp)
+fill(struct making *m, enum confinement_profile p, bool tcp)
 {
-	int rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+	int rc = m->lib.attr_set(m->program, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
 	if (rc == 0)
-		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+		rc = m->lib.attr_set(m->program, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(denied); i++)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO((unsigned)denied[i].error),
-				      denied[i].call, 0);
+		rc = deny_always(m, denied[i].call, denied[i].error);
 	if (rc == 0)
-		rc = deny_all(ctx, conditions, ARRAY_LEN(conditions));
-	return rc == 0 ? deny_network(ctx, p, tcp) : rc;
+		rc = deny_all(m, conditions, ARRAY_LEN(conditions));
+	return rc == 0 ? deny_network(m, p, tcp) : rc;
 }
 
 /* The library writes to a descriptor. */
-static int export(scmp_filter_ctx ctx, struct minder_orders *orders)
+static int export(struct making *m, struct minder_orders *orders)
 {
 	int fd = memfd_create("filter", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
-	int rc = seccomp_export_bpf(ctx, fd);
+	int rc = m->lib.export_bpf(m->program, fd);
 	ssize_t n = rc == 0 ? pread(fd, orders->filter, sizeof(orders->filter), 0) : -1;
 	off_t whole = lseek(fd, 0, SEEK_END);
 	close(fd);
@@ -214,12 +274,17 @@ static int export(scmp_filter_ctx ctx, struct minder_orders *orders)
 int
 filter__make(enum confinement_profile p, bool tcp, struct minder_orders *orders, struct err *e)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-	int rc = ctx ? fill(ctx, p, tcp) : -ENOMEM;
+	struct making m;
+	int rc = library_open(&m.lib, e);
 
+	if (rc < 0)
+		return rc;
+	m.program = m.lib.init(SCMP_ACT_ALLOW);
+	rc = m.program ? fill(&m, p, tcp) : -ENOMEM;
 	if (rc == 0)
-		rc = export(ctx, orders);
-	seccomp_release(ctx);
+		rc = export(&m, orders);
+	m.lib.release(m.program);
+	dlclose(m.lib.library);
 	return rc < 0 ? err_errno(e, E_SYSTEM, -rc, "the filter of system calls") : 0;
 }
 

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,6 +15,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "loop/confine_inside.h"
+#include "loop/libexec.h"
 
 #define PIPE_BYTES (1024 * 1024)
 
@@ -28,30 +28,13 @@ child_set_minder(const char *path)
 	strcpy(minder_set, path);
 }
 
-/* Beside the program, or in the build directory as seen from it and from a unit test. */
-static const char *const minder_places[] = {"", "/src/minder", "/../../src/minder"};
-
 static bool
 minder_find(char path[static LIMIT_PATH])
 {
-	char dir[LIMIT_PATH];
-
-	if (minder_set[0]) {
-		strcpy(path, minder_set);
-		return true; /* whether it is there, the start will tell */
-	}
-	ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-	dir[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(dir, '/');
-	if (slash)
-		*slash = '\0';
-	for (size_t i = 0; slash && i < ARRAY_LEN(minder_places); i++) {
-		int len = snprintf(path, LIMIT_PATH, "%s%s/holdfast-minder", dir, minder_places[i]);
-		if (len < LIMIT_PATH && access(path, X_OK) == 0)
-			return true;
-	}
-	snprintf(path, LIMIT_PATH, "%s/holdfast-minder", MINDER_DIR);
-	return access(path, X_OK) == 0;
+	if (!minder_set[0])
+		return libexec_find("holdfast-minder", path);
+	strcpy(path, minder_set);
+	return true; /* whether it is there, the start will tell */
 }
 
 struct launch {

@@ -343,26 +343,28 @@ loop_uv(struct loop *l)
 /*
  * libuv writes without MSG_NOSIGNAL. SIGPIPE of a write goes to the writing thread, so it is
  * enough to block it here, and to take away one that is pending before it is let through. The
- * same with SIGXFSZ: a file that may not grow is an error of the write, here and on workers,
- * which inherit the mask.
+ * same with SIGXFSZ: a file that may not grow is an error of the write, here and on workers.
  */
 void
 loop_run(struct loop *l)
 {
-	sigset_t pipe, before;
+	static const int of_writes[] = {SIGPIPE, SIGXFSZ};
+	sigset_t blocked, before, ours;
 
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigaddset(&pipe, SIGXFSZ);
-	CHECK(pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0);
+	sigemptyset(&blocked);
+	for (size_t i = 0; i < ARRAY_LEN(of_writes); i++)
+		sigaddset(&blocked, of_writes[i]);
+	CHECK(pthread_sigmask(SIG_BLOCK, &blocked, &before) == 0);
 	spare_keep(true);
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	spare_keep(false);
-	if (!sigismember(&before, SIGPIPE)) {
-		while (sigtimedwait(&pipe, NULL, &(struct timespec){0}) > 0)
-			;
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-	}
+	sigemptyset(&ours);
+	for (size_t i = 0; i < ARRAY_LEN(of_writes); i++)
+		if (!sigismember(&before, of_writes[i]))
+			sigaddset(&ours, of_writes[i]);
+	while (sigtimedwait(&ours, NULL, &(struct timespec){0}) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void

@@ -76,31 +76,73 @@ worker(void *arg)
 	return NULL;
 }
 
-/* Signals are for the host's threads. */
+/* Signals are for the host's threads; but what a worker does wrong is told to whoever listens for
+ * that, and would end the process unheard. */
+static void
+worker_signals(sigset_t *ret)
+{
+	static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS, SIGTRAP};
+
+	sigfillset(ret);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		sigdelset(ret, own[i]);
+}
+
 static bool
 worker_start(void)
 {
-	sigset_t all, before;
+	sigset_t blocked, before;
 	pthread_attr_t how;
 	pthread_t thread;
 
 	if (pthread_attr_init(&how) != 0)
 		return false;
 	pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	worker_signals(&blocked);
+	pthread_sigmask(SIG_SETMASK, &blocked, &before);
 	int rc = pthread_create(&thread, &how, worker, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&how);
 	return rc == 0;
 }
 
+/* A host may fork and open a gateway there: the threads did not come along, and what is queued is
+ * the parent's. */
+static void
+pool_forking(void)
+{
+	pthread_mutex_lock(&pool.lock);
+}
+
+static void
+pool_parent(void)
+{
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void
+pool_child(void)
+{
+	pool.first = NULL;
+	pool.queued = pool.threads = pool.idle = 0;
+	pthread_cond_init(&pool.more, NULL);
+	pthread_mutex_init(&pool.lock, NULL);
+}
+
+static void
+pool_begin(void)
+{
+	pthread_atfork(pool_forking, pool_parent, pool_child);
+}
+
 /* Without a thread of its own it waits for another's; there must be one, then. */
 int
 pool__start(struct work *w)
 {
+	static pthread_once_t begun = PTHREAD_ONCE_INIT;
 	int rc = 0;
 
+	pthread_once(&begun, pool_begin);
 	pthread_mutex_lock(&pool.lock);
 	bool crowded = pool.idle <= pool.queued && pool.threads < pool__most;
 	if (crowded && worker_start())

@@ -37,6 +37,8 @@
 #define RULE_PATH 1
 #define RULE_PORT 2
 
+#define LINKS_MAX 8 /* that lead to one another */
+
 struct ruleset_attr {
 	uint64_t files, net, scoped;
 };
@@ -116,8 +118,12 @@ static const char *const home_places[] = {
     ".local/lib", ".local/share/uv", ".local/share/mise", ".local/pipx", ".local/share/pipx",
 };
 
-/* There, never: beside programs. */
-static const char *const home_secrets[] = {".cargo/credentials", ".cargo/credentials.toml"};
+/* There, never: beside programs, or beside what they are told. */
+static const char *const home_secrets[] = {
+    ".cargo/credentials",  ".cargo/credentials.toml",     ".config/git/credentials",
+    ".docker/config.json", ".local/share/uv/credentials", ".pulumi/credentials.json",
+    ".fly/config.yml",
+};
 
 struct rules {
 	struct arena *arena;
@@ -174,28 +180,52 @@ shut_push(struct rules *r, const char *path)
 {
 	if (!path)
 		return E_NOMEM;
+	for (size_t i = 0; i < r->shut_count; i++)
+		if (strcmp(r->shut[i], path) == 0)
+			return 0;
 	if (r->shut_count == ARRAY_LEN(r->shut))
 		return E_LIMIT;
 	r->shut[r->shut_count++] = path;
 	return 0;
 }
 
+static int shut_add(struct rules *r, const char *path, unsigned depth);
+
+/* One that lies on the way to something shut, itself and what it says. */
+static int
+shut_add_link(struct rules *r, char *link, unsigned depth)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(link, target, sizeof(target));
+	char *name = strrchr(link, '/');
+
+	if (n < 0 || !name)
+		return 0; /* none */
+	*name = '\0';
+	const char *dir = real_path(r->arena, link[0] ? link : "/");
+	int rc = shut_push(r, dir ? arena_printf(r->arena, "%s/%s", dir, name + 1) : NULL);
+	if (rc < 0 || n == 0)
+		return rc;
+	bool whole = target[0] == '/';
+	return shut_add(r,
+			arena_printf(r->arena, "%s%s%.*s", whole ? "" : dir, whole ? "" : "/",
+				     (int)n, target),
+			depth + 1);
+}
+
 /* Where it really is; and each link on the way to it, which must not be led elsewhere. */
 static int
-shut_add(struct rules *r, const char *path)
+shut_add(struct rules *r, const char *path, unsigned depth)
 {
 	int rc = shut_push(r, real_path(r->arena, path));
 	char part[PATH_MAX];
-	struct stat st;
 
-	for (const char *slash = path; rc == 0 && (slash = strchr(slash + 1, '/'));) {
-		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		if (lstat(part, &st) < 0 || !S_ISLNK(st.st_mode))
-			continue;
-		char *name = strrchr(part, '/');
-		*name = '\0';
-		const char *dir = real_path(r->arena, part[0] ? part : "/");
-		rc = shut_push(r, dir ? arena_printf(r->arena, "%s/%s", dir, name + 1) : NULL);
+	for (const char *end = path; rc == 0 && *end && depth < LINKS_MAX;) {
+		end = strchrnul(end + 1, '/');
+		if ((size_t)(end - path) >= sizeof(part))
+			return E_LIMIT;
+		snprintf(part, sizeof(part), "%.*s", (int)(end - path), path);
+		rc = shut_add_link(r, part, depth);
 	}
 	return rc;
 }
@@ -433,7 +463,7 @@ rules_shut(struct rules *r, const struct confinement *c, const char *home)
 	int rc = 0;
 
 	for (const char *const *path = c->shut; rc == 0 && path && *path; path++)
-		rc = shut_add(r, *path);
+		rc = shut_add(r, *path, 0);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(home_secrets); i++)
 		rc = shut_push(r, real_path(r->arena, arena_printf(r->arena, "%s/%s", home,
 								   home_secrets[i])));

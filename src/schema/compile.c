@@ -14,6 +14,7 @@ struct compiler {
 	struct schema *s;
 	struct finder find;
 	bool formats;       /* assert them */
+	bool seldom;        /* used */
 	size_t regex_bytes; /* of compiled ones */
 	ROW(struct str) dynamics;
 	struct err *e;
@@ -88,7 +89,7 @@ regex_of(struct compiler *c, struct str pattern, const struct json *at, uint32_t
 	struct regex regex;
 	struct err wrong = ERR_NONE;
 
-	if (schema__regex_new(&regex, pattern, &wrong) < 0)
+	if (schema__regex_new(&regex, pattern, !c->seldom, &wrong) < 0)
 		return REFUSE(c, at, "%s", wrong.text);
 	c->regex_bytes += regex.bytes + sizeof(regex);
 	if (c->regex_bytes > LIMIT_PATTERN_ALL_BYTES) {
@@ -767,7 +768,7 @@ schema_compile(struct json_doc *doc, const struct json *schema,
 {
 	static const struct schema_options usual = {0};
 	const struct schema_options *o = options ? options : &usual;
-	struct compiler c = {.formats = o->assert_formats, .e = e};
+	struct compiler c = {.formats = o->assert_formats, .seldom = o->seldom, .e = e};
 
 	if (o->draft != 0 && o->draft != 7 && o->draft != 2020)
 		return err_set(e, E_VALIDATION, "draft: must be 7 or 2020, got %u", o->draft);

@@ -8,7 +8,7 @@
 /* ---- compiling ---- */
 
 int
-schema__regex_new(struct regex *ret, struct str pattern, struct err *e)
+schema__regex_new(struct regex *ret, struct str pattern, bool quick, struct err *e)
 {
 	const uint32_t options = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY |
 				 PCRE2_ALT_BSUX | PCRE2_MATCH_UNSET_BACKREF |
@@ -37,7 +37,7 @@ schema__regex_new(struct regex *ret, struct str pattern, struct err *e)
 	}
 	pcre2_pattern_info(ret->code, PCRE2_INFO_SIZE, &ret->bytes);
 	/* Not worth its time for a large one, and not to be had everywhere: then it is slower. */
-	ret->jit = ret->bytes <= LIMIT_PATTERN_JIT_BYTES &&
+	ret->jit = quick && ret->bytes <= LIMIT_PATTERN_JIT_BYTES &&
 		   pcre2_jit_compile(ret->code, PCRE2_JIT_COMPLETE) == 0;
 	pcre2_pattern_info(ret->code, PCRE2_INFO_ALLOPTIONS, &all);
 	ret->anchored = all & PCRE2_ANCHORED;

@@ -242,7 +242,7 @@ struct matcher {
 	_Alignas(max_align_t) char room[512]; /* memory for one match, mostly enough */
 };
 
-int schema__regex_new(struct regex *ret, struct str pattern, struct err *e);
+int schema__regex_new(struct regex *ret, struct str pattern, bool quick, struct err *e);
 
 enum matched { MATCH_NO, MATCH_YES, MATCH_TOO_MUCH };
 /* Takes from *work what it cost. */

@@ -30,6 +30,7 @@ struct schema_options {
 	const struct schema_registry *registry; /* NULL: none; must outlive only the compilation */
 	unsigned draft;                         /* 7 or 2020; 0: as $schema says, else 2020 */
 	bool assert_formats;                    /* "format" refuses, instead of being a remark */
+	bool seldom; /* used: no machine code is made of patterns, which takes memory to make */
 };
 
 /*

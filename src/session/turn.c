@@ -114,9 +114,9 @@ turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, st
 	if (!text)
 		return E_NOMEM;
 	r->tool_use_id = text;
-	*(char *)mempcpy(text, tool_use_id.ptr, tool_use_id.len) = '\0';
+	*(char *)mempcpy(text, tool_use_id.ptr ? tool_use_id.ptr : "", tool_use_id.len) = '\0';
 	r->tool = text + tool_use_id.len + 1;
-	*(char *)mempcpy(r->tool, tool.ptr, tool.len) = '\0';
+	*(char *)mempcpy(r->tool, tool.ptr ? tool.ptr : "", tool.len) = '\0';
 	return 0;
 }
 

@@ -764,7 +764,7 @@ WIDE const char *
 next_place_wide(const char *at, const char *end, bool *in_word)
 {
 	for (; end - at >= 32; at += 32) {
-		__m256i v = _mm256_loadu_si256((const __m256i *)at);
+		__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)at);
 		uint32_t words = words_of(v);
 		if (*in_word && words == UINT32_MAX)
 			continue;

@@ -286,6 +286,45 @@ a_link_that_leads_to_ours_cannot_be_led_elsewhere(void **state)
 	assert_int_equal(sh(NULL, "rm ws/link"), 0);
 }
 
+/* Of issue 6: ~/.config/holdfast or its file may be a link, and that one to another. */
+static void
+ours_may_be_a_link_itself(void **state)
+{
+	const char *const write[] = {at("ws"), NULL}, *const shut[] = {at("ws/first"), NULL};
+	struct confinement c = standard(write, shut);
+
+	(void)state;
+	needs(LANDLOCK);
+	assert_int_equal(symlink("sub/second", at("ws/first")), 0);
+	assert_int_equal(symlink("../../out", at("ws/sub/second")), 0);
+	assert_int_not_equal(sh(&c, "rm ws/first"), 0);
+	assert_int_not_equal(sh(&c, "ln -sfn sub ws/first"), 0);
+	assert_int_not_equal(sh(&c, "rm ws/sub/second"), 0);
+	assert_int_equal(sh(&c, "cat ws/sub/a"), 0);
+	assert_int_equal(sh(NULL, "rm ws/first ws/sub/second"), 0);
+}
+
+/* Of issue 6: git is to find its configuration, and nobody the passwords beside it. */
+static void
+what_programs_keep_beside_their_settings_is_shut(void **state)
+{
+	const char *const write[] = {at("ws/sub"), NULL};
+	struct confinement c = standard(write, NULL);
+	char *home = strdup(getenv("HOME") ? getenv("HOME") : "/");
+
+	(void)state;
+	needs(LANDLOCK);
+	assert_int_equal(sh(NULL, "mkdir -p ws/home/.config/git && cd ws/home/.config/git && "
+				  "echo a > config && echo b > credentials"),
+			 0);
+	setenv("HOME", at("ws/home"), 1);
+	assert_int_equal(sh(&c, "cat ws/home/.config/git/config"), 0);
+	assert_int_not_equal(sh(&c, "cat ws/home/.config/git/credentials"), 0);
+	setenv("HOME", home, 1);
+	free(home);
+	assert_int_equal(sh(NULL, "rm -r ws/home"), 0);
+}
+
 static void
 a_granted_directory_inside_ours_is_not_granted(void **state)
 {
@@ -491,6 +530,8 @@ main(void)
 	    TEST(ours_stays_shut_inside_what_is_granted),
 	    TEST(ours_that_is_not_there_yet_cannot_be_made),
 	    TEST(a_link_that_leads_to_ours_cannot_be_led_elsewhere),
+	    TEST(ours_may_be_a_link_itself),
+	    TEST(what_programs_keep_beside_their_settings_is_shut),
 	    TEST(a_granted_directory_inside_ours_is_not_granted),
 	    TEST(its_temporary_directory_is_told_in_its_environment),
 	    TEST(programs_of_the_system_run),

@@ -3,7 +3,9 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "loop/loop.h"
@@ -398,6 +400,84 @@ a_broken_pipe_does_not_end_the_program(void **state)
 	close(ends[1]);
 }
 
+static sigset_t seen;
+
+static void
+mask_see(void *arg)
+{
+	(void)arg;
+	pthread_sigmask(SIG_BLOCK, NULL, &seen);
+}
+
+/* Of issue 6: a crash on a worker was not told, because its signal was blocked there. */
+static void
+a_worker_takes_no_signals_but_those_of_its_own_faults(void **state)
+{
+	struct work w = {0};
+
+	(void)state;
+	assert_int_equal(work_start(loop, &w, mask_see, stop, NULL), 0);
+	loop_run(loop);
+	assert_true(sigismember(&seen, SIGTERM) && sigismember(&seen, SIGPIPE) &&
+		    sigismember(&seen, SIGXFSZ) && sigismember(&seen, SIGCHLD));
+	assert_false(sigismember(&seen, SIGSEGV) || sigismember(&seen, SIGABRT));
+}
+
+/* Of issue 6: with SIGPIPE blocked, SIGXFSZ stayed blocked behind it. */
+static void
+the_host_has_its_signals_back_after_a_run(void **state)
+{
+	sigset_t pipe, before, after;
+
+	(void)state;
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	loop_stop(loop);
+	loop_run(loop);
+	pthread_sigmask(SIG_SETMASK, &before, &after);
+	assert_true(sigismember(&after, SIGPIPE));
+	assert_false(sigismember(&after, SIGXFSZ));
+}
+
+/* With no assertions: they belong to the parent. An alarm ends what waits for ever. */
+static int
+work_in_child(void)
+{
+	struct loop *own;
+	struct work w = {0};
+	struct err e;
+
+	alarm(10);
+	if (loop_new(&own, &e) < 0)
+		return 1;
+	loop = own;
+	if (work_start(own, &w, mask_see, stop, NULL) < 0)
+		return 2;
+	loop_run(own);
+	loop_free(own);
+	return 0;
+}
+
+/* Of issue 6: the child waited for threads that only its parent has. */
+static void
+a_forked_child_has_workers_of_its_own(void **state)
+{
+	struct work w = {0};
+	int status;
+
+	(void)state;
+	assert_int_equal(work_start(loop, &w, mask_see, stop, NULL), 0);
+	loop_run(loop);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(work_in_child());
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int
 main(void)
 {
@@ -420,6 +500,9 @@ main(void)
 	    LOOP_TEST(another_thread_can_stop_the_loop),
 	    LOOP_TEST(a_loop_that_was_stopped_can_run_again),
 	    LOOP_TEST(a_broken_pipe_does_not_end_the_program),
+	    LOOP_TEST(a_worker_takes_no_signals_but_those_of_its_own_faults),
+	    LOOP_TEST(the_host_has_its_signals_back_after_a_run),
+	    LOOP_TEST(a_forked_child_has_workers_of_its_own),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
