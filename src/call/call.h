@@ -99,6 +99,8 @@ struct call {
 	enum policy_mode mode;
 	bool ask;
 	bool alone; /* asked whatever was remembered, and answered for this call alone */
+	bool
+	    secret; /* because of a secret file: nothing of it is told before somebody has looked */
 	struct str rule;
 
 	/* confirm */
@@ -106,7 +108,7 @@ struct call {
 	struct question *question;
 	struct form *form;    /* the same, in the client that made the call; or NULL */
 	unsigned asked;       /* how often: again when what was shown has changed */
-	char reviewed_by[32]; /* who allowed it; "": nobody was asked */
+	char reviewed_by[32]; /* who answered the last question; "": nobody has */
 	int64_t reviewed_us;
 	char shown_hash[DIGEST_TEXT]; /* of all they were shown */
 	char asked_event[ULID_LEN + 1];

@@ -25,7 +25,8 @@ struct changes {
 	struct undo *undo;         /* borrowed, longer than any job; or NULL */
 	struct undo_author author; /* texts in `texts` */
 	struct buf texts;
-	char shown[DIGEST_TEXT];
+	char shown[DIGEST_TEXT]; /* the file as a person was shown it; "": they were not */
+	struct buf place;        /* where that was, as output_modified writes it */
 	atomic_bool outdated;
 
 	pthread_mutex_t lock; /* for all below */
@@ -54,6 +55,7 @@ changes_unref(struct changes *cs)
 		change_free(CONTAINER_OF(at, struct change, node));
 	pthread_mutex_destroy(&cs->lock);
 	buf_done(&cs->texts);
+	buf_done(&cs->place);
 	free(cs);
 }
 
@@ -83,16 +85,35 @@ change_new(const struct file_change *ch)
 	return NULL;
 }
 
+/* The path may lead elsewhere by now, to a file that looks the same or is not there either. */
+static bool
+is_where_shown(const struct changes *cs, const struct file_change *ch)
+{
+	struct buf place = BUF_INIT(cs->place.max);
+	struct jw w = jw(&place);
+
+	jw_str(&w, ch->path);
+	bool same = !buf_failed(&place) && str_eq(buf_str(&place), buf_str(&cs->place));
+	buf_done(&place);
+	return same;
+}
+
+static bool
+is_as_shown(const struct changes *cs, const struct file_change *ch)
+{
+	char now[DIGEST_TEXT];
+
+	if (ch->before < 0 && ch->kind != CHANGE_CREATED)
+		return false; /* it is there and cannot be read */
+	image_of(ch->before, now);
+	return strcmp(now, cs->shown) == 0 && is_where_shown(cs, ch);
+}
+
 /* Is the file still what the question showed? */
 static int
 check_shown(struct changes *cs, const struct file_change *ch, struct err *e)
 {
-	char now[DIGEST_TEXT];
-
-	if (!cs->shown[0])
-		return 0;
-	image_of(ch->before, now);
-	if (strcmp(now, cs->shown) == 0)
+	if (!cs->shown[0] || is_as_shown(cs, ch))
 		return 0;
 	atomic_store(&cs->outdated, true);
 	return err_set(e, E_CHANGED, "%.*s has changed since it was shown; ask again",
@@ -231,6 +252,17 @@ author_fill(struct changes *cs, const struct call *c)
 	return !buf_failed(&cs->texts);
 }
 
+/* What the question showed; the preview is there until the call leaves confirm. */
+static bool
+shown_fill(struct changes *cs, const struct call *c)
+{
+	memcpy(cs->shown, c->shown_image, sizeof(cs->shown));
+	buf_init(&cs->place, LIMIT_RESULT_BYTES);
+	if (cs->shown[0])
+		buf_add(&cs->place, buf_str(&c->preview->out.modified));
+	return !buf_failed(&cs->place);
+}
+
 static struct changes *
 changes_new(const struct call *c)
 {
@@ -246,8 +278,7 @@ changes_new(const struct call *c)
 	list_init(&cs->pending);
 	list_init(&cs->made);
 	buf_init(&cs->texts, 2 * LIMIT_PATH);
-	memcpy(cs->shown, c->shown_image, sizeof(cs->shown));
-	if (author_fill(cs, c))
+	if (shown_fill(cs, c) && author_fill(cs, c))
 		return cs;
 	changes_unref(cs);
 	return NULL;

@@ -25,12 +25,16 @@ static enum verdict
 judge(struct call *c, int verdict)
 {
 	const char *name = guest_of(c)->stage.name;
+	/* One that said why it must not go on means it, whatever it returns. */
+	bool refused = c->input && c->err.code < 0;
 
-	if (verdict == HF_WAIT && guest_of(c)->from.wake) {
+	if (verdict == HF_WAIT && guest_of(c)->from.wake && !refused) {
 		call_move(c, PLACE_STAYING);
 		return WAIT;
 	}
 	call_move(c, PLACE_MOVING);
+	if (refused)
+		return FAIL;
 	if (verdict == HF_NEXT)
 		return NEXT;
 	if (verdict == HF_WAIT)

@@ -186,11 +186,16 @@ run_new(struct call *c, struct hook *h)
 static int
 confine(struct hook_run *r, struct err *e)
 {
-	const char *const place[] = {workspace_path(r->call->session->workspace), NULL};
+	const struct workspace *ws = r->call->session->workspace;
+	/* The directory that is held, whatever has its name by now; see builtin/shell.c. */
+	const char *const place[] = {arena_printf(r->arena, "/proc/self/fd/%d", workspace_fd(ws)),
+				     NULL};
 	const struct confinement said = {.read = r->hook->read, .write = place};
 
-	return confine_child(r->call->gw->house, CONFINED_HOOKS, &said, str_of(place[0]), r->arena,
-			     &r->confinement, e);
+	if (!place[0])
+		return err_plain(e, E_NOMEM);
+	return confine_child(r->call->gw->house, CONFINED_HOOKS, &said, str_of(workspace_path(ws)),
+			     r->arena, &r->confinement, e);
 }
 
 static int

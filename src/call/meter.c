@@ -85,7 +85,7 @@ check_quota(struct call *c, const struct metered *at, uint64_t now_ms)
 {
 	char why[200];
 
-	if (!at->meter)
+	if (!at->meter || !at->tuning)
 		return NEXT;
 	const struct rate *rate = &at->tuning->rate;
 	uint64_t wait_ms = quota_wait_ms(&at->meter->quota, rate, now_ms);

@@ -114,10 +114,16 @@ advance(struct call *c, enum verdict v)
 		if (v == NEXT && (size_t)c->stage + 1 == c->gw->chain_len)
 			v = DONE;
 		switch (v) {
-		case BACK: go_back(c); /* fallthrough */
+		case BACK:
+			go_back(c);
+			v = enter(c);
+			continue;
 		case NEXT: v = enter(c); continue;
 		case WAIT: CHECK(c->place != PLACE_MOVING); return;
-		case FAIL: CHECK(c->err.code < 0); /* fallthrough */
+		case FAIL:
+			CHECK(c->err.code < 0);
+			turn_round(c);
+			return;
 		case DONE: turn_round(c); return;
 		}
 		BUG("a stage gave no verdict");

@@ -35,6 +35,8 @@ repeat_look(struct call *c)
 		return;
 	c->must_ask = limit == 3 ? "the same call three times in a row"
 				 : arena_printf(c->arena, "the same call %u times in a row", limit);
+	if (!c->must_ask)
+		c->must_ask = "the same call again and again";
 }
 
 /* Counting begins anew when a person has looked at it. What was cancelled has come to no result. */

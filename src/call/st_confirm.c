@@ -3,9 +3,10 @@
  *
  * First the tool says what it would do (a preview job: no effect), so that the question can show
  * it. A call whose preview fails is never asked about: it could not run; and one that would change
- * nothing needs no yes. What was shown is bound to the file as it was then (c->shown_image): where
- * that has changed when the tool is about to write, nothing is written and the call comes back here
- * (verdict BACK), to be asked about again.
+ * nothing needs no yes. Not so where a secret file is touched: whether a patch fits it tells what
+ * is in it, guess by guess, so somebody is asked first in any case. What was shown is bound to the
+ * file as it was then (c->shown_image): where that has changed when the tool is about to write,
+ * nothing is written and the call comes back here (verdict BACK), to be asked about again.
  */
 
 #include <stdio.h>
@@ -152,10 +153,28 @@ open_question(struct call *c, const struct question_text *text)
 	if (code < 0)
 		return FAIL;
 	c->asked++;
+	c->reviewed_us = 0; /* an answer to an earlier one was to something else */
 	c->gw->count.asked++;
 	announce_requested(c, text);
 	form_show(c, text);
 	return WAIT;
+}
+
+/* What would happen, for a person to look at; *ret_cut: the arguments say more. */
+static struct str
+diff_of(struct call *c, bool *ret_cut)
+{
+	const struct output *would = &c->preview->out;
+
+	*ret_cut = would->diff_cut || would->err.code < 0;
+	if (would->err.code < 0)
+		return str_of(
+		    arena_printf(c->arena, "[this would fail: %s]\n", err_text(&would->err)));
+	if (would->diff.len)
+		return buf_str(&would->diff);
+	struct str patch = patch_in(c->input);
+	*ret_cut = *ret_cut || (patch.ptr && json_len(c->input) > 1);
+	return patch;
 }
 
 static enum verdict
@@ -165,6 +184,8 @@ ask(struct call *c)
 	struct buf input = BUF_INIT(LIMIT_JSON_BYTES * 2), paths = BUF_INIT(LIMIT_RESULT_BYTES);
 	struct jw w = jw(&input);
 	struct str prefix = {NULL, 0};
+	bool cut;
+	struct str diff = diff_of(c, &cut);
 
 	jw_value(&w, c->input);
 	if (would->modified.len)
@@ -184,8 +205,8 @@ ask(struct call *c)
 	    .modifications = or_none(&paths),
 	    .command = or_none(&would->command),
 	    .prefix = prefix,
-	    .diff = would->diff.len ? buf_str(&would->diff) : patch_in(c->input),
-	    .diff_cut = would->diff_cut,
+	    .diff = diff,
+	    .diff_cut = cut,
 	    .input = buf_str(&input),
 	    .input_hash = str_of(c->input_hash),
 	    .image = c->shown_image[0] ? str_of(c->shown_image) : (struct str){NULL, 0},
@@ -209,10 +230,10 @@ consider(struct call *c)
 {
 	const struct output *would = &c->preview->out;
 
-	if (would->err.code < 0)
+	if (would->err.code < 0 && !c->secret)
 		return call_fail_with(c, &would->err);
 	memcpy(c->shown_image, would->image, sizeof(c->shown_image));
-	if (would->unchanged && !c->must_ask) {
+	if (would->unchanged && !c->alone) {
 		c->rule = S("nothing would change");
 		return NEXT;
 	}
@@ -263,21 +284,31 @@ remember_once(struct call *c)
 	questions_recheck(c->gw->questions, str_of(question_by(c->question)));
 }
 
+/* For the journal: who has looked at it, and what they decided. */
+static void
+reviewed(struct call *c, const char *decision)
+{
+	const char *by = question_by(c->question);
+
+	announce_resolved(c);
+	snprintf(c->reviewed_by, sizeof(c->reviewed_by), "%s", by);
+	c->reviewed_us = question_answered_us(c->question);
+	c->rule = str_of(arena_printf(c->arena, "%s by %s", decision, by));
+}
+
 static enum verdict
 settle(struct call *c)
 {
+	const struct err *failed = &c->preview->out.err;
+
 	switch (question_state(c->question)) {
 	case Q_OPEN: return WAIT; /* woken for nothing */
 	case Q_ALLOWED:
-		announce_resolved(c);
+		reviewed(c, "allowed");
 		remember_once(c);
-		snprintf(c->reviewed_by, sizeof(c->reviewed_by), "%s", question_by(c->question));
-		c->reviewed_us = question_answered_us(c->question);
-		c->rule = str_of(arena_printf(c->arena, "allowed by %s", question_by(c->question)));
-		return NEXT;
+		return failed->code < 0 ? call_fail_with(c, failed) : NEXT;
 	case Q_DENIED:
-		announce_resolved(c);
-		c->rule = str_of(arena_printf(c->arena, "denied by %s", question_by(c->question)));
+		reviewed(c, "denied");
 		return call_fail(c, E_USER_DENIED, "User denied this operation.");
 	case Q_EXPIRED:
 		announce_resolved(c);

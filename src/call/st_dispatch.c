@@ -139,6 +139,9 @@ start_job(struct call *c)
 	};
 	struct err e;
 
+	/* Nobody would see whether the file is still what a person was shown. */
+	if (c->shown_image[0] && !spec.context.witness)
+		return E_NOMEM;
 	return job_start(c->gw->loop, &spec, &c->job, &e);
 }
 
@@ -240,11 +243,13 @@ outcome_of(const struct call *c)
 {
 	int code = c->out.err.code;
 
-	if (c->ending == E_TIMEOUT || (code < 0 && c->out.broke))
+	if (c->ending == E_TIMEOUT)
 		return BREAKER_BAD;
-	return code == E_CANCELLED || code == E_STOPPING || code == E_CHANGED || c->out.never_left
-		   ? BREAKER_UNKNOWN
-		   : BREAKER_GOOD;
+	if (code == E_CANCELLED || code == E_STOPPING || code == E_CHANGED || code == E_LIMIT)
+		return BREAKER_UNKNOWN; /* by us, or there were too many of us */
+	if (code < 0 && c->out.broke)
+		return BREAKER_BAD;
+	return c->out.never_left ? BREAKER_UNKNOWN : BREAKER_GOOD;
 }
 
 /* Why it is worth another attempt, in a word; NULL: it is not. */

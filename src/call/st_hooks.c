@@ -201,16 +201,25 @@ start_program(struct call *c, struct hook *h)
 	return WAIT;
 }
 
-static enum verdict
-call_function(struct call *c, struct hook *h)
+static void
+call_hook(struct call *c, struct hook *h)
 {
-	const struct json *before = c->input;
-
 	c->hook_calls = true;
 	h->function((struct hf_call *)c, h->arg);
 	c->hook_calls = false;
-	if (c->input != before)
+}
+
+static enum verdict
+call_function(struct call *c, struct hook *h)
+{
+	/* Held, or arguments that are changed twice may come to stand where these did. */
+	struct json_doc *before = c->input_doc ? json_doc_ref(c->input_doc) : NULL;
+
+	call_hook(c, h);
+	if (c->input_doc != before)
 		announce(c, h, "changed", S("input"));
+	json_doc_unref(before);
+	c->aborted = c->aborted || c->err.code < 0; /* hf_call_fail is for stages, but no joke */
 	if (!c->aborted)
 		return NEXT;
 	announce(c, h, "blocked", str_of(err_text(&c->err)));
@@ -289,14 +298,6 @@ take_remark(struct call *c)
 	hook_run_drop(&c->hook_run);
 }
 
-static void
-call_post_function(struct call *c, struct hook *h)
-{
-	c->hook_calls = true;
-	h->function((struct hf_call *)c, h->arg);
-	c->hook_calls = false;
-}
-
 static bool
 start_post_program(struct call *c, struct hook *h)
 {
@@ -331,7 +332,7 @@ hooks_after(struct call *c)
 		if (!hook_fits(h, c->tool->name))
 			continue;
 		if (!h->argv)
-			call_post_function(c, h);
+			call_hook(c, h);
 		else if (start_post_program(c, h))
 			return WAIT;
 	}

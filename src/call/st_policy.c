@@ -38,15 +38,17 @@ call__remembered(struct call *c)
 	return call_fail(c, E_USER_DENIED, "User denied this operation (%.*s).", STR_ARG(c->rule));
 }
 
-/* Servers tell no paths: whatever they are given beside long texts may be one. */
+/* Servers tell no paths: whatever they are given beside long texts may be one, however deep it lies
+ * (and that has a limit: LIMIT_JSON_DEPTH). */
 static struct str
 secret_in_strings(const struct secrets_list *secrets, const struct json *input)
 {
 	struct str found = {NULL, 0};
 
+	if (json_is(input, JSON_STRING) && json_str(input).len < LIMIT_PATH)
+		return secret_file(secrets, json_str(input));
 	for (struct json_iter at = json_iter(input); !found.ptr && json_next(&at);)
-		if (json_is(at.value, JSON_STRING) && json_str(at.value).len < LIMIT_PATH)
-			found = secret_file(secrets, json_str(at.value));
+		found = secret_in_strings(secrets, at.value);
 	return found;
 }
 
@@ -72,6 +74,7 @@ ask_anyway(struct call *c)
 {
 	struct str secret = secret_touched(c);
 
+	c->secret = secret.ptr != NULL;
 	if (secret.ptr)
 		c->rule = str_of(arena_printf(c->arena, "secret_files %.*s", STR_ARG(secret)));
 	else if (c->must_ask)

@@ -565,8 +565,11 @@ result_enter(struct call *c)
 				 STR_ARG(c->tool->name), LIMIT_RESULT_BYTES);
 	}
 	struct keeping *k = c->keeping = keeping_new(c);
-	if (!k)
+	if (!k) { /* nobody has looked for secrets in it */
+		buf_done(&c->out.extra);
+		buf_done(&c->out.content);
 		return call_fail(c, E_NOMEM, "out of memory");
+	}
 	if (is_quick(k)) {
 		k->code = render(k);
 		k->finished = true;

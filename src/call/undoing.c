@@ -315,6 +315,9 @@ gateway_undo(struct gateway *gw, const struct undo_order *o, gateway_answer_fn d
 	if (!o->dry_run)
 		journal_undo(u, "running");
 	if (work_start(gw->loop, &u->work, undo_there, undo_over, u) < 0) {
+		err_plain(&u->err, E_SYSTEM);
+		if (!o->dry_run)
+			journal_undo(u, "failed");
 		arena_free(u->arena);
 		return err_plain(e, E_SYSTEM);
 	}

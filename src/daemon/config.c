@@ -340,12 +340,13 @@ tell_misfit(const struct config_reading *r, const struct json *root, const struc
 static int
 compile(struct schema **ret, struct err *e)
 {
+	static const struct schema_options once = {.seldom = true};
 	struct json_doc *doc;
 	int code = json_parse(config_schema(), &json_door, &doc, e);
 
 	if (code < 0)
 		return code;
-	code = schema_compile(doc, json_root(doc), NULL, ret, e);
+	code = schema_compile(doc, json_root(doc), &once, ret, e);
 	json_doc_unref(doc);
 	return code;
 }

@@ -36,6 +36,16 @@ text(struct arena *a, const struct json *payload, struct str key)
 	return s.ptr ? arena_strz(a, s) : NULL;
 }
 
+/* A file that was moved away is gone from where it was. */
+static bool
+is_about(const struct change_reader *r, const struct hf_change *ch)
+{
+	struct str pattern = str_of(r->pattern);
+
+	return glob_file(pattern, str_of(ch->path)) ||
+	       (ch->old_path && glob_file(pattern, str_of(ch->old_path)));
+}
+
 /* A copy: what `each` does may move the events. */
 static void
 pass_on(struct change_reader *r, const struct json *payload)
@@ -56,7 +66,7 @@ pass_on(struct change_reader *r, const struct json *payload)
 	    .size = (uint64_t)size,
 	    .undoable = json_bool(json_get(payload, S("undoable"))),
 	};
-	if (ch.path && ch.type && glob_file(str_of(r->pattern), str_of(ch.path)))
+	if (ch.path && ch.type && is_about(r, &ch))
 		r->each(&ch, r->arg);
 	arena_free(a);
 }

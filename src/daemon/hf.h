@@ -40,7 +40,7 @@ struct hf {
 	struct sessions *sessions;
 	struct gateway gw;
 	struct front *front;
-	const char *shut[5];        /* our own places, closed to every workspace and every child */
+	const char *shut[6];        /* our own places, closed to every workspace and every child */
 	struct confine_house house; /* of all children */
 	char *socket;               /* where others come in */
 	char *state_dir;

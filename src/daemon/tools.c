@@ -1,6 +1,5 @@
 /* tools.c - tools that come through the public header. */
 
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -63,20 +62,6 @@ unmake(void *instance)
 	free(i);
 }
 
-/* Workers have every signal blocked, and a fault that is blocked ends the program without a word:
- * whoever reports crashes (the plugin host does) must hear of those of its tools. */
-static void
-unblock_faults(void)
-{
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
-	sigset_t set;
-
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(faults); i++)
-		sigaddset(&set, faults[i]);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
 static int
 run(void *instance, struct job *j)
 {
@@ -88,7 +73,6 @@ run(void *instance, struct job *j)
 	jw_value(&w, j->input);
 	if (!buf_z(&i->input))
 		return err_plain(&j->out.err, E_NOMEM);
-	unblock_faults();
 	return i->from->tool.run(i->inner, (struct hf_job *)j);
 }
 

@@ -57,7 +57,7 @@ wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 	if (!o->state && (code = path_state(&state, e)) < 0)
 		return code;
 	hf->config_dir = strdup(config.text);
-	hf->state_dir = strdup(o->state ? o->state : state.text);
+	hf->state_dir = whole_path(o->state ? o->state : state.text);
 	hf->config_path = whole_path(o->config ? o->config : file.text);
 	if (!hf->config_dir || !hf->state_dir || !hf->config_path)
 		return err_plain(e, E_NOMEM);
@@ -67,10 +67,11 @@ wire_paths(struct hf *hf, const struct hf_options *o, struct err *e)
 	hf->shut[1] = hf->state_dir;
 	/* Wherever it lies, a tool that writes it would make its own rules. */
 	hf->config_file = realpath(hf->config_path, NULL);
-	hf->shut[2] = hf->config_file ? hf->config_file : hf->config_path;
+	hf->shut[2] = hf->config_path;
+	hf->shut[3] = hf->config_file ? hf->config_file : hf->config_path;
 	if (path_socket(&socket, false, NULL) == 0 && !(hf->socket = strdup(socket.text)))
 		return err_plain(e, E_NOMEM);
-	hf->shut[3] = hf->socket;
+	hf->shut[4] = hf->socket;
 	hf->house = (struct confine_house){.settings = &hf->config.confinement, .shut = hf->shut};
 	return keep_options(hf, o, e);
 }

@@ -103,7 +103,7 @@ track_end(struct job *j)
 		return false;
 	t->over = true;
 	if (!t->before) {
-		if (t->err.code == E_LIMIT && !j->out.doc)
+		if (t->err.code < 0 && t->err.code != E_CANCELLED && !j->out.doc)
 			say_unknown(j);
 		return false;
 	}

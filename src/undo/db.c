@@ -68,6 +68,9 @@ static const char *const op_sql[OP__COUNT] = {
     [OP_NOT_MADE] = "DELETE FROM changes WHERE id = ?",
     [OP_UNDONE] = "UPDATE changes SET undone_by = ?, made = 1 WHERE id = ?",
     [OP_UNDONE_BY] = "SELECT undone_by FROM changes WHERE id = ?",
+    [OP_TRIM_NOTES] = "DELETE FROM changes WHERE id <="
+		      " (SELECT id FROM changes ORDER BY id DESC LIMIT 1 OFFSET ?)",
+    [OP_TRIM_IMAGES] = "DELETE FROM images WHERE last < (SELECT min(id) FROM changes)",
     [OP_EXPIRE_NOTES] = "DELETE FROM changes WHERE id < ?",
     [OP_EXPIRE_IMAGES] = "DELETE FROM images WHERE last < ?",
     [OP_VACUUM] = "PRAGMA incremental_vacuum",

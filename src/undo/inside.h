@@ -27,6 +27,8 @@ enum undo_op {
 	OP_NOT_MADE,
 	OP_UNDONE,
 	OP_UNDONE_BY,
+	OP_TRIM_NOTES,
+	OP_TRIM_IMAGES,
 	OP_EXPIRE_NOTES,
 	OP_EXPIRE_IMAGES,
 	OP_VACUUM,
@@ -44,6 +46,7 @@ struct undo {
 	sqlite3_stmt *ops[OP__COUNT];
 	uint64_t max_bytes;
 	int64_t keep_us;
+	unsigned since_trim; /* notes that were made */
 };
 
 /* One row of the history. Its texts are its own. */

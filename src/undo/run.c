@@ -290,8 +290,6 @@ restore(struct way *way, struct workspace *ws, struct err *e)
 		undo__done(way->run->undo, &way->step->note, r, way->run->ask->by);
 		code = 0;
 	}
-	if (code < 0)
-		undo_not_made(way->run->undo, &way->step->note);
 	buf_done(&bytes);
 	return code;
 }

@@ -103,6 +103,19 @@ undo_expire(struct undo *u, int64_t now_us, struct err *e)
 	return code;
 }
 
+/* Notes are small, but a command that is tracked makes up to a thousand. Whoever shares the file
+ * looks after it, too, so each may count for itself. */
+static int
+trim(struct undo *u)
+{
+	if (u->since_trim++ % LIMIT_UNDO_TRIM != 0)
+		return SQLITE_OK;
+	int rc = undo__run(u, OP_TRIM_NOTES, "i", (int64_t)LIMIT_UNDO_NOTES);
+	if (rc == SQLITE_OK && sqlite3_changes(u->db) > 0)
+		rc = undo__run(u, OP_TRIM_IMAGES, "");
+	return rc;
+}
+
 /* ---- what is there ---- */
 
 bool
@@ -252,6 +265,8 @@ put(struct undo *u, const struct undo_author *by, const struct file_change *ch, 
 		rc = image_keep(u, n->id.text, d->before, buf_str(&d->bytes));
 	if (rc == SQLITE_OK)
 		rc = row_put(u, by, ch, d, n);
+	if (rc == SQLITE_OK)
+		rc = trim(u);
 	if (finish(u, rc) != SQLITE_OK) {
 		undo__failed(u, "change", &n->why);
 		n->undoable = false;

@@ -56,12 +56,20 @@ fine(void)
 {
 }
 
+/* As people do who look for a fault. */
+static void
+print(void)
+{
+	printf("{\"half a mess");
+	fflush(stdout);
+}
+
 static const struct {
 	const char *name;
 	void (*act)(void);
 } acts[] = {
-    {"wild", wild}, {"give_up", abort}, {"leave", leave},
-    {"loop", loop}, {"eat", eat},       {"fine", fine},
+    {"wild", wild}, {"give_up", abort}, {"leave", leave}, {"loop", loop},
+    {"eat", eat},   {"fine", fine},     {"print", print},
 };
 #define ACTS (sizeof(acts) / sizeof(acts[0]))
 

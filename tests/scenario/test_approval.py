@@ -1,8 +1,12 @@
 """What is approved is what runs: arguments, definition and file as they were shown (issue 6)."""
+import json
 import os
+import sys
 import threading
 
 from lib import until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 TRUSTED = "tool_confirmation:\n  trusted_workspaces: [%s]\n  secret_files: ['payroll.csv', '!test.pem']\n"
 
@@ -74,6 +78,43 @@ def test_6_a_patch_whose_file_changed_is_asked_about_again(box):
     assert box.read("a.txt") == "rm -rf is next:\n2\n"
 
 
+def test_6_a_path_that_leads_elsewhere_meanwhile_is_asked_about_again(box):
+    for name in ("plain", "hooks"):
+        os.mkdir(os.path.join(box.workspace, name))
+        box.write(name + "/twin.txt", "same\n")
+    g = box.serve()
+    way = os.path.join(box.workspace, "way")
+    for name in ("new.txt", "twin.txt"):
+        s = g.session()
+        os.symlink("plain", way)
+        turn = write(g, s, "way/" + name)
+        first = g.question(s)
+        assert first["projected_modifications"] == ["plain/" + name]
+        os.unlink(way)
+        os.symlink("hooks", way)
+        g.answer(first, "allow")
+        second = another_question(g, s, first)
+        assert second["projected_modifications"] == ["hooks/" + name], second
+        g.answer(second, "deny")
+        g.turn(s, turn["turn_id"])
+        assert box.exists("hooks/" + name) is (name == "twin.txt")
+        os.unlink(way)
+    assert box.read("hooks/twin.txt") == "same\n"
+
+
+def test_6_a_file_that_cannot_be_read_is_not_one_that_is_absent(box):
+    g = box.serve()
+    s = g.session()
+    write(g, s)
+    first = g.question(s)
+    os.symlink("elsewhere", os.path.join(box.workspace, "a.txt"))
+    box.write("elsewhere", "")
+    g.answer(first, "allow")
+    second = another_question(g, s, first)
+    assert second["projected_modifications"] == ["elsewhere"], second
+    g.answer(second, "deny")
+
+
 def test_6_one_that_changes_each_time_is_given_up(box):
     box.write("a.txt", "0\n")
     g = box.serve()
@@ -133,6 +174,49 @@ def test_6_secret_files_ask_even_in_trusted_workspaces(box):
         g.answer(asked, "deny")
         assert g.turn(s, turn["turn_id"])["calls"][0]["error_class"] == "user_denied"
     assert box.read(".env") == "s3cret\n"
+
+
+def test_6_a_servers_arguments_are_looked_at_however_deep_they_lie(box):
+    tools = os.path.join(box.dir, "tools.json")
+    with open(tools, "w") as out:
+        json.dump([{"name": "read_many", "description": "Reads files.", "inputSchema": {"type": "object"}}], out)
+    server = {"command": sys.executable, "args": [os.path.join(HERE, "small_server.py"), tools], "confirm": "auto"}
+    box.config(json.dumps({"mcpServers": {"files": server}}))
+    g = box.serve()
+    s = g.session()
+    until(lambda: "files__read_many" in [t["name"] for t in g.ok("GET", "/tools")["tools"]], "its tools are known")
+    assert not g.call(s, "files__read_many", {"paths": ["a.txt"]}).is_error
+    for input in ({"paths": ["a.txt", "/srv/.env"]}, {"all": [{"path": "keys/id_rsa"}]}):
+        turn = g.start(s, "files__read_many", input)
+        asked = g.question(s)
+        assert asked["rule"].startswith("secret_files "), asked
+        g.answer(asked, "deny")
+        g.turn(s, turn["turn_id"])
+
+
+def test_6_guesses_at_a_secret_file_are_asked_about_whether_they_fit_or_not(box):
+    box.config(TRUSTED % box.workspace)
+    box.write(".env", "KEY=s3cret\n")
+    g = box.serve()
+    s = g.session()
+    for tool, input in (("patch_file", {"path": ".env", "old": "KEY=s", "new": "KEY=s"}),
+                        ("patch_file", {"path": ".env", "old": "KEY=x", "new": "KEY=x"}),
+                        ("patch_file", {"path": ".env", "old": "KEY=x", "new": "KEY=y"}),
+                        ("write_file", {"path": ".env", "content": "KEY=s3cret\n"})):
+        turn = g.start(s, tool, input)
+        asked = g.question(s)
+        assert asked["once_only"] is True, asked
+        g.answer(asked, "deny")
+        assert g.turn(s, turn["turn_id"])["calls"][0]["error_class"] == "user_denied"
+    turn = g.start(s, "patch_file", {"path": ".env", "old": "KEY=x", "new": "KEY=y"})
+    asked = g.question(s)
+    assert "would fail: patch source not found" in asked["diff"] and asked["diff_cut"], asked
+    # It is what was shown that happens: nothing, even if it could be done by now.
+    box.write(".env", "KEY=x\n")
+    g.answer(asked, "allow")
+    call = g.turn(s, turn["turn_id"])["calls"][0]
+    assert call["is_error"] and call["error_class"] == "execution_error", call
+    assert box.read(".env") == "KEY=x\n"
 
 
 def test_6_what_was_remembered_does_not_open_a_secret_file(box):
@@ -196,3 +280,24 @@ def test_6_the_journal_tells_who_looked_at_what(box):
     call = g.ok("GET", "/sessions/%s/calls" % s)["calls"][0]
     assert call["reviewed_by"] and call["reviewed_at"].endswith("Z"), call
     assert call["shown_hash"] == asked["shown_hash"], call
+
+
+def test_6_the_journal_tells_who_said_no_and_not_who_said_yes_to_something_else(box):
+    box.config("tool_confirmation: {confirmation_timeout_seconds: 2}\n")
+    g = box.serve()
+    s = g.session()
+    turn = write(g, s)
+    asked = g.question(s)
+    g.answer(asked, "deny")
+    g.turn(s, turn["turn_id"])
+    call = g.ok("GET", "/sessions/%s/calls" % s)["calls"][0]
+    assert call["reviewed_by"] and call["shown_hash"] == asked["shown_hash"], call
+    other = g.session()
+    turn = write(g, other)
+    first = g.question(other)
+    box.write("a.txt", "somebody else's\n")
+    g.answer(first, "allow")
+    another_question(g, other, first)
+    assert g.turn(other, turn["turn_id"])["calls"][0]["error_class"] == "confirmation_timeout"
+    call = g.ok("GET", "/sessions/%s/calls" % other)["calls"][0]
+    assert call["reviewed_by"] is None and call["shown_hash"] is None, call

@@ -377,3 +377,23 @@ def test_the_configuration_is_checked(box):
     box.config("confinement: {shell: strict, servers: standard, read: [~/x], write: [/y], tcp: [443]}\n"
                "mcpServers: {a: {command: 'true', confinement: {profile: open, tcp: []}}}\n")
     assert box.run("config", "check").returncode == 0
+
+
+def test_a_workspace_that_was_replaced_opens_no_other_directory(box):
+    """A command of the workspace around it may put anything in its place."""
+    if landlock_abi() < 1:
+        raise Skip("this kernel has no Landlock")
+    box.config("tool_confirmation: {default: {EXECUTE: auto}}\n")
+    outside = box.make_dir("outside")
+    open(os.path.join(outside, "secret"), "w").close()
+    inner = os.path.join(box.workspace, "inner")
+    os.mkdir(inner)
+    g = box.serve()
+    around, inside = g.session(), g.session(workspace=inner)
+    assert not g.call(inside, "shell", {"command": "touch mine"}).is_error
+    swapped = g.call(around, "shell", {"command": "mv inner old && ln -s %s inner" % outside})
+    assert not swapped.is_error, swapped.text
+    assert g.call(inside, "shell", {"command": "cat %s/secret" % outside}).is_error
+    assert g.call(inside, "shell", {"command": "touch %s/new" % outside}).is_error
+    assert os.listdir(outside) == ["secret"]
+    assert not g.call(inside, "shell", {"command": "touch mine.too"}).is_error

@@ -232,6 +232,24 @@ def test_6_a_cancel_while_a_result_is_looked_at_keeps_the_result(box):
     until(lambda: not processes_with(m), "nothing of the hook is left")
 
 
+def test_6_what_a_hook_leaves_running_ends_with_it(box):
+    m = mark()
+    config(box, pre=[{"command": "sleep %s & true" % m}], post=[{"command": "setsid sleep %s & true" % m}])
+    g = box.serve()
+    result = g.call(g.session(), "list_dir", {"path": "."})
+    assert not result.is_error, result.text
+    until(lambda: not processes_with(m), "nothing of the hooks is left")
+
+
+def test_6_bytes_that_are_no_text_are_a_reason_like_any(box):
+    config(box, pre=[{"command": r"printf 'no \377\000\033[2J way' >&2; exit 2"}])
+    g = box.serve()
+    s = g.session()
+    result = g.call(s, "list_dir", {"path": "."})
+    assert result.is_error and result.text.startswith("aborted by hook: no "), result.text
+    assert [h["outcome"] for h in hooked(g, s)] == ["blocked"]
+
+
 def test_6_a_gateway_stops_while_hooks_run(box):
     m = mark()
     config(box, pre=[{"command": "sleep " + m, "timeout_seconds": 600}])

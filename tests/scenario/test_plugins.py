@@ -69,6 +69,17 @@ def test_6_one_that_exits_is_started_again(box):
     fine(g, s)
 
 
+def test_6_what_one_prints_harms_nothing(box):
+    g = serve(box)
+    s = g.session()
+    fine(g, s)
+    before = host_pids(g)
+    for _ in range(3):
+        result = g.call(s, "bad__print", {})
+        assert not result.is_error and result.text == "done", result.text
+    assert host_pids(g) == before
+
+
 def test_6_others_live_while_a_plugin_crashes(box):
     g = serve(box)
     s, other = g.session(), g.session()

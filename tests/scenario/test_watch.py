@@ -1,11 +1,14 @@
 """`holdfast watch` in a real terminal (tmux): what runs, what is asked, and that a key answers what is seen."""
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 from lib import Skip, until
@@ -32,7 +35,7 @@ for line in sys.stdin:
     if m["method"] == "initialize":
         say({"id": m["id"], "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "slow", "version": "1"}}})
     elif m["method"] == "tools/list":
-        say({"id": m["id"], "result": {"tools": [{"name": n, "description": "Works.", "inputSchema": {"type": "object"}} for n in [*TELLS, "broken"]]}})
+        say({"id": m["id"], "result": {"tools": [{"name": n, "description": "Works.", "inputSchema": {"type": "object"}} for n in [*TELLS, "broken", "apply"]]}})
     elif m["method"] == "tools/call" and m["params"]["name"] in TELLS:
         threading.Thread(target=work, args=(m,), daemon=True).start()
     else:
@@ -236,6 +239,15 @@ def test_a_key_answers_what_was_seen_and_never_the_question_after_it(box, termin
 
 
 @at_terminal
+def test_6_a_patch_hides_no_other_argument(box, terminal):
+    gateway = slow(box)
+    t = watch(box, terminal)
+    gateway.start(gateway.session(), "slow__apply", {"patch": "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n", "root": "/etc"})
+    screen = t.see(r"│ \+two")
+    assert "the whole input" in screen and '"root":"/etc"' in screen.replace(" ", ""), screen
+
+
+@at_terminal
 def test_a_long_diff_is_scrolled(box, terminal):
     gateway = box.serve()
     session = gateway.session()
@@ -285,7 +297,7 @@ def test_running_calls_have_bars_and_can_be_cancelled(box, terminal):
         ("slow__copy", "determinate", 50, 200, 0.25, "copying files", True), ("slow__count", "steps", 3, 7, 3 / 7, "step three", True)], rows
     live = gateway.ok("GET", "/calls")["calls"]
     assert {c["tool_name"]: c["progress"]["kind"] for c in live} == {"slow__copy": "determinate", "slow__count": "steps"}
-    t.see(r"server slow +started +4 tools")
+    t.see(r"server slow +started +5 tools")
     box.write("count", "")
     assert not gateway.turn(session, count["turn_id"])["content"][0]["is_error"]
     t.gone("step three")
@@ -416,6 +428,24 @@ def test_the_terminal_is_itself_again_on_every_way_out(box, terminal):
         until(lambda: box.exists("modes-%d" % n) and box.read("modes-%d" % n), "the modes are known")
         assert box.read("modes-%d" % n) == box.read("modes-0")
     assert len(gateway.ok("GET", "/confirmations")["confirmations"]) == 1, "leaving is no answer"
+
+
+def test_6_it_ends_when_its_terminal_is_gone(box):
+    """Also where no signal tells it so: the terminal is nobody's."""
+    box.serve()
+    here, there = os.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    process = subprocess.Popen([box.program, "watch"], stdin=there, stdout=there, stderr=subprocess.DEVNULL, env={**box.env, "TERM": "xterm"})
+    os.close(there)
+    shown = b""
+    try:
+        while b"holdfast" not in shown:
+            shown += os.read(here, 4096)
+        os.close(here)
+        assert process.wait(20) == 129
+    finally:
+        process.kill()
+        process.wait()
 
 
 @at_terminal

@@ -157,6 +157,7 @@ static void
 confinement_write(struct buf *out, const struct shell *sh, const struct child_exit *how)
 {
 	const struct confinement *c = &sh->confinement;
+	const struct workspace *ws = sh->job->context.workspace;
 	bool met = how->signal == SIGSYS || capture_has(&sh->output, "ermission denied") ||
 		   capture_has(&sh->output, "peration not permitted");
 
@@ -166,7 +167,7 @@ confinement_write(struct buf *out, const struct shell *sh, const struct child_ex
 		buf_addc(out, '\n');
 	buf_addf(out, "[this ran confined (%s): it may write", confine_profile_name(c->profile));
 	for (const char *const *path = c->write; path && *path; path++)
-		buf_addf(out, " %s,", *path);
+		buf_addf(out, " %s,", path[1] ? *path : workspace_path(ws));
 	buf_addf(out,
 		 " and TMPDIR=%s; more is for the user to allow, by `confinement` in the "
 		 "configuration]\n",
@@ -290,14 +291,20 @@ command_take(struct job *j)
 	return buf_failed(&j->out.command) ? err_plain(&j->out.err, E_NOMEM) : 0;
 }
 
+/* What may be written is the directory that is held: by its name it may be another one by now,
+ * which a command of a workspace around this one has put there. It is the last of the list. */
 static int
 confinement_take(struct shell *sh, struct job *j)
 {
-	const char *const place[] = {workspace_path(j->context.workspace), NULL};
+	const struct workspace *ws = j->context.workspace;
+	const char *const place[] = {arena_printf(j->arena, "/proc/self/fd/%d", workspace_fd(ws)),
+				     NULL};
 	const struct confinement said = {.profile = j->context.profile, .write = place};
 
-	return confine_child(builtin_house(j), CONFINED_SHELL, &said, str_of(place[0]), j->arena,
-			     &sh->confinement, &j->out.err);
+	if (!place[0])
+		return err_plain(&j->out.err, E_NOMEM);
+	return confine_child(builtin_house(j), CONFINED_SHELL, &said, str_of(workspace_path(ws)),
+			     j->arena, &sh->confinement, &j->out.err);
 }
 
 static int

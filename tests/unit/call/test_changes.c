@@ -71,6 +71,34 @@ readers_hear_of_the_files_they_asked_for(void **state)
 	world_free(w);
 }
 
+static void
+count(const struct hf_change *ch, void *arg)
+{
+	(void)ch;
+	++*(unsigned *)arg;
+}
+
+/* Issue 6: whoever watches a folder hears of what was moved out of it. */
+static void
+a_file_that_is_moved_is_told_by_both_its_names(void **state)
+{
+	struct world *w = world_new(AUTO);
+	unsigned from = 0, to = 0, others = 0;
+
+	(void)state;
+	assert_true(hf_subscribe_changes(w->hf, "src/**", count, &from) > 0);
+	assert_true(hf_subscribe_changes(w->hf, "*.txt", count, &to) > 0);
+	assert_true(hf_subscribe_changes(w->hf, "*.h", count, &others) > 0);
+	struct jw *e = bus_begin(w->hf->bus, &(struct event_draft){.type = EVENT_FILE_CHANGED});
+	jw_member_z(e, "type", "renamed");
+	jw_member_z(e, "path", "a.txt");
+	jw_member_z(e, "old_path", "src/a.c");
+	bus_end(w->hf->bus, NULL);
+	UNTIL(w, from == 1 && to == 1);
+	assert_int_equal(others, 0);
+	world_free(w);
+}
+
 static bool
 content_is(struct world *w, const char *name, const char *text)
 {
@@ -113,6 +141,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(readers_hear_of_the_files_they_asked_for),
+	    cmocka_unit_test(a_file_that_is_moved_is_told_by_both_its_names),
 	    cmocka_unit_test(test_6_a_yes_covers_the_file_that_was_shown),
 	};
 

@@ -165,6 +165,52 @@ nothing_runs_after_an_abort(void **state)
 }
 
 static void
+fail_it(struct hf_call *call, void *arg)
+{
+	note("fail");
+	hf_call_fail(call, arg);
+}
+
+/* Issue 6: what a stage would return, said by a hook: the tool ran, and the agent heard that it had
+ * not. */
+static void
+a_hook_that_fails_a_call_means_it(void **state)
+{
+	struct world *w = begin(NULL);
+
+	(void)state;
+	pre(w, "*", fail_it, "no");
+	post(w, "*", note_it, "post");
+	struct result r = world_call(w, "thing", "{}");
+	assert_true(r.is_error && str_is(result_text(&r), "no"));
+	assert_string_equal(trace, "fail");
+	result_free(&r);
+	world_free(w);
+}
+
+static void
+change_twice(struct hf_call *call, void *arg)
+{
+	(void)arg;
+	assert_int_equal(hf_call_set_input(call, "{\"n\":1}"), 0);
+	assert_int_equal(hf_call_set_input(call, "{\"n\":2}"), 0);
+}
+
+static void
+the_last_change_of_arguments_counts(void **state)
+{
+	struct world *w = begin(NULL);
+
+	(void)state;
+	pre(w, "*", change_twice, NULL);
+	struct result r = world_call(w, "thing", "{}");
+	assert_string_equal(seen_input, "{\"n\":2}");
+	assert_tool_events(w, "hooked called completed");
+	result_free(&r);
+	world_free(w);
+}
+
+static void
 change_and_abort(struct hf_call *call, void *arg)
 {
 	(void)arg;
@@ -401,6 +447,8 @@ main(void)
 	    cmocka_unit_test(hooks_run_in_the_order_of_the_vectors),
 	    cmocka_unit_test(a_matcher_is_names_and_patterns),
 	    cmocka_unit_test(nothing_runs_after_an_abort),
+	    cmocka_unit_test(a_hook_that_fails_a_call_means_it),
+	    cmocka_unit_test(the_last_change_of_arguments_counts),
 	    cmocka_unit_test(changed_arguments_count_also_when_it_aborts),
 	    cmocka_unit_test(changed_arguments_are_checked_and_run),
 	    cmocka_unit_test(arguments_that_are_none_end_the_call),

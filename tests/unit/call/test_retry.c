@@ -185,6 +185,44 @@ what_is_tried_again(void **state)
 	}
 }
 
+/* Issue 6: too many waiting, or one that was cancelled, is no failure of the server. */
+static void
+only_what_broke_opens_the_breaker(void **state)
+{
+	static const struct {
+		int code;
+		bool never_left, opens;
+	} cases[] = {
+	    {E_LIMIT, true, false},
+	    {E_CANCELLED, false, false},
+	    {E_UNAVAILABLE, true, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct world *w = world_new("tools: {list_dir: {retry: {attempts: 1}, breaker: "
+					    "{failures: 1}}}\n");
+		struct puppet pu;
+		struct provider *before = puppet_take(w, &pu, "list_dir");
+		struct result r;
+		world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+		UNTIL(w, pu.started == 1);
+		fail_job(pu.job, cases[i].code, true, cases[i].never_left);
+		UNTIL(w, r.here);
+		result_free(&r);
+		world_start(w, "list_dir", "{\"path\": \".\"}", &r);
+		UNTIL(w, r.here || pu.started == 2);
+		if (r.here != cases[i].opens)
+			fail_msg("case %zu: %s", i, r.here ? "it opened" : "it did not open");
+		if (!r.here)
+			end_job(pu.job);
+		UNTIL(w, r.here);
+		result_free(&r);
+		puppet_give(w, "list_dir", before);
+		world_free(w);
+	}
+}
+
 static void
 cancel_ends_the_wait(void **state)
 {
@@ -272,6 +310,7 @@ main(void)
 	    cmocka_unit_test_setup_teardown(each_attempt_is_a_job_of_its_own, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_last_failure_is_the_calls, setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_is_tried_again, setup, teardown),
+	    cmocka_unit_test(only_what_broke_opens_the_breaker),
 	    cmocka_unit_test_setup_teardown(cancel_ends_the_wait, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_late_report_is_thrown_away_and_told, setup, teardown),
 	    cmocka_unit_test_setup_teardown(nobody_is_told_when_the_gateway_is_gone, setup,

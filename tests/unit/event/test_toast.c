@@ -249,6 +249,41 @@ a_question_is_told_until_it_is_settled(void **state)
 	assert_string_equal(titles(), "");
 }
 
+/* Issue 6: one answer took away the note of the other question. */
+static void
+questions_that_look_alike_are_two(void **state)
+{
+	static const char *const calls[] = {"call_1", "call_2"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		HAPPEN(EVENT_TOOL_CONFIRMATION_REQUESTED, {"tool_name", "shell"},
+		       {"call_id", calls[i]}, {"input_summary", "make"});
+	assert_string_equal(titles(), "shell needs an answer|shell needs an answer");
+	HAPPEN(EVENT_TOOL_CONFIRMATION_RESOLVED, {"call_id", "call_1"});
+	assert_string_equal(titles(), "shell needs an answer");
+}
+
+/* Issue 6: what is told right behind a gap is no older than the gap. */
+static void
+a_gap_settles_only_what_was_before_it(void **state)
+{
+	(void)state;
+	HAPPEN(EVENT_TOOL_CONFIRMATION_REQUESTED, {"tool_name", "old"}, {"call_id", "call_1"});
+	for (size_t i = 0; i < LIMIT_EVENT_RING + 8; i++) {
+		struct jw *w =
+		    bus_begin(bus,
+			      &(struct event_draft){.type = EVENT_TOOL_CONFIRMATION_REQUESTED});
+		jw_member_z(w, "tool_name", "new");
+		jw_member_z(w, "call_id", "call_2");
+		bus_end(bus, NULL);
+	}
+	settle_down();
+	assert_string_equal(titles(), "new needs an answer");
+	HAPPEN(EVENT_TOOL_CONFIRMATION_RESOLVED, {"call_id", "call_2"});
+	assert_string_equal(titles(), "");
+}
+
 static void
 failures_are_told_but_not_an_agents_own(void **state)
 {
@@ -319,6 +354,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(one_is_put_away_by_its_id, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_question_is_told_until_it_is_settled, setup,
 					    teardown),
+	    cmocka_unit_test_setup_teardown(questions_that_look_alike_are_two, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_gap_settles_only_what_was_before_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(failures_are_told_but_not_an_agents_own, setup,
 					    teardown),
 	    cmocka_unit_test_setup_teardown(servers_and_definitions_are_told_and_settled, setup,

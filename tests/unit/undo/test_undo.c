@@ -405,6 +405,28 @@ the_history_is_newest_first_and_by_pattern(void **state)
 	undo_free(b.undo);
 }
 
+/* Of issue 6. */
+static void
+the_history_has_a_limit_and_the_oldest_goes_first(void **state)
+{
+	struct bench b = {.s = *state};
+	struct file_change ch = {.kind = CHANGE_MODIFIED, .path = S("a"), .before = -1};
+
+	assert_int_equal(undo_open(&(struct undo_spec){.max_bytes = MIB, .keep_us = INT64_MAX / 2},
+				   &b.undo, &b.s->err),
+			 0);
+	for (const char *call = "call_1"; call; call = call[5] == '1' ? "call_2" : NULL) {
+		struct author a = author(&b, call, "turn_1");
+		for (size_t i = 0; i < (call[5] == '1' ? 1 : LIMIT_UNDO_NOTES + LIMIT_UNDO_TRIM);
+		     i++)
+			undo_found(b.undo, &a.by, &ch, &a.note);
+		assert_int_equal(a.note.why.code, E_UNAVAILABLE);
+	}
+	assert_int_equal(undo_call(&b, "call_1"), E_NO_CALL);
+	assert_int_equal(undo_call(&b, "call_2"), E_LIMIT);
+	undo_free(b.undo);
+}
+
 int
 main(void)
 {
@@ -422,6 +444,7 @@ main(void)
 	    IN_SANDBOX(whether_an_interrupted_change_was_made_is_told_by_the_file),
 	    IN_SANDBOX(a_path_that_leads_elsewhere_now_is_left_alone),
 	    IN_SANDBOX(the_history_is_newest_first_and_by_pattern),
+	    IN_SANDBOX(the_history_has_a_limit_and_the_oldest_goes_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
