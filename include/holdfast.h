@@ -151,7 +151,9 @@ HF_API int hf_answer(struct hf *hf, const char *request, bool allow, const char 
  * again: enter on the way in, wake each time it may go on, leave once on the way out, whatever
  * became of the call, in reverse order. All three may be missing. They run on the loop's thread and
  * must not block; a stage that has to wait says HF_WAIT, and somebody calls hf_call_wake when it
- * may look again (it may also be woken for nothing). Cancelling the call ends the wait.
+ * may look again (it may also be woken for nothing). Cancelling the call ends the wait. Where a
+ * person is asked again because a file has changed meanwhile, the stages behind "confirm" are left
+ * and entered once more.
  *
  * A stage sees a call and may stop it; it changes nothing. Behind "confirm" it sees what really
  * runs.
@@ -211,10 +213,10 @@ typedef void (*hf_event_fn)(const char *event, size_t len, void *arg);
 HF_API int hf_subscribe(struct hf *hf, hf_event_fn each, void *arg);
 
 /*
- * What calls do to files: those whose path fits the pattern ("" or "*": all; without a "/" the
- * file's name wherever it lies, as "*.c"; else the whole path, as "src/" and two stars). Called on
- * the loop's thread, soon after; what it is given is valid inside. It may unsubscribe, and
- * dispatch.
+ * What calls do to files: those whose path, old or new, fits the pattern ("" or "*": all; without a
+ * "/" the file's name wherever it lies, as "*.c"; else the whole path, as "src/" and two stars).
+ * Called on the loop's thread, soon after; what it is given is valid inside. It may unsubscribe,
+ * and dispatch.
  */
 struct hf_change {
 	const char *type;      /* "created", "modified", "deleted", "renamed" */

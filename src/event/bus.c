@@ -161,6 +161,7 @@ ring_drop_oldest(struct bus *b)
 {
 	struct kept *k = ring_slot(b, b->oldest++);
 
+	CHECK(k->block);
 	b->bytes -= event_bytes(&k->event);
 	memcpy(b->lost, k->event.id, sizeof(b->lost));
 	block_leave(b, k->block);
@@ -316,14 +317,16 @@ bus_end(struct bus *b, char ret_id[ULID_LEN + 1])
 	b->drafting = false;
 	if (!envelope_end(b))
 		log_line(LOG_WARN, "event cut: too large", "type", t->type, "id", b->id, NULL);
-	if (!ring_add(b))
+	bool added = ring_add(b);
+	if (!added)
 		log_line(LOG_ERROR, "event not shown: out of memory", "type", t->type, "id", b->id,
 			 NULL);
 	if (b->store && strcmp(t->keep, KEEP_PASSING) != 0 && !buf_failed(&b->json))
 		store_offer(b);
 	if (ret_id)
 		memcpy(ret_id, b->id, sizeof(b->id));
-	wake_readers(b);
+	if (added)
+		wake_readers(b);
 }
 
 void

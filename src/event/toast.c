@@ -203,7 +203,8 @@ toast_show(struct toasts *ts, const struct toast_spec *spec)
 	copy(t.command, sizeof(t.command), spec->command);
 	for (size_t i = 0; i < ts->len; i++)
 		if (strcmp(ts->shown[i].title, t.title) == 0 &&
-		    strcmp(ts->shown[i].message, t.message) == 0) {
+		    strcmp(ts->shown[i].message, t.message) == 0 &&
+		    strcmp(ts->shown[i].key, t.key) == 0) {
 			ts->shown[i].count++;
 			return;
 		}
@@ -290,6 +291,15 @@ happened(struct toasts *ts, const struct event *ev)
 	json_doc_unref(doc);
 }
 
+static bool
+has_open(const struct toasts *ts)
+{
+	for (size_t i = 0; i < ts->len; i++)
+		if (!ts->shown[i].ends_ms)
+			return true;
+	return false;
+}
+
 /* A note of what was missed would come too late; but nobody knows any more what is settled. */
 static void
 drop_open(struct toasts *ts)
@@ -307,9 +317,12 @@ news(void *arg)
 	uint64_t missed;
 
 	while ((ev = bus_next(ts->bus, &ts->reader, &missed))) {
-		happened(ts, ev);
-		if (missed)
+		if (missed && has_open(ts)) {
+			ts->reader.next--; /* again, then: telling of these moves the ring */
 			drop_open(ts);
+			continue;
+		}
+		happened(ts, ev);
 	}
 }
 

@@ -2,9 +2,9 @@
  * toast.h - short notes for a person who may be looking: approvals needed, failures, servers.
  *
  * They come from events, by tbl/toasts.def; an event that deserves one needs a row there and
- * nothing else. At most LIMIT_TOASTS are shown, the oldest goes first. One that says the same as
- * one that is shown only counts it up. Nothing depends on them: what matters is an event of its
- * own, and is kept.
+ * nothing else. At most LIMIT_TOASTS are shown, the oldest goes first. One that says the same, of
+ * the same, as one that is shown only counts it up. Nothing depends on them: what matters is an
+ * event of its own, and is kept.
  *
  * Loop thread only.
  */

@@ -56,7 +56,7 @@ struct store_call {
 	struct str input_hash;
 	struct str files_modified;    /* JSON array or {NULL,0} */
 	struct str command;           /* or {NULL,0} */
-	struct str reviewed_by;       /* who allowed it, or {NULL,0} */
+	struct str reviewed_by;       /* who answered, or {NULL,0} */
 	int64_t reviewed_us;          /* wall; 0: nobody was asked */
 	struct str shown_hash;        /* of what they were shown, or {NULL,0} */
 	struct str confinement;       /* of what it started: "standard: group,death"; or {NULL,0} */
