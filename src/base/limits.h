@@ -45,9 +45,9 @@
 /* HTTP to elsewhere */
 #define LIMIT_FETCHES 512            /* of one fetcher, at once */
 #define LIMIT_FETCH_CONNECT_MS 10000 /* name, connection and TLS */
-#define LIMIT_FETCH_KEPT 8           /* connections kept beside those in use */
-#define LIMIT_FETCH_KEPT_S 4         /* unused; many servers close theirs after 5 */
-#define LIMIT_FETCH_SPARE 32         /* handles kept for the next request */
+#define LIMIT_FETCH_KEPT 64  /* connections kept beside those in use: calls come in bursts */
+#define LIMIT_FETCH_KEPT_S 4 /* unused; many servers close theirs after 5 */
+#define LIMIT_FETCH_SPARE 32 /* handles kept for the next request */
 #define LIMIT_FETCH_HEAD (256 * KIB) /* what a request says before its body */
 #define LIMIT_FETCH_INPUT (64 * KIB) /* read at once */
 #define LIMIT_DIAL_HOST 253          /* of a name */

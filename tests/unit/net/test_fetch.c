@@ -87,7 +87,7 @@ connections_are_used_again(void **state)
 static void
 a_rush_leaves_few_connections_behind(void **state)
 {
-	static struct visit all[64];
+	static struct visit all[4 * LIMIT_FETCH_KEPT];
 	struct place *p = *state;
 	struct visit v;
 
