@@ -86,6 +86,12 @@ announce_called(struct call *c)
 	bus_end(c->gw->bus, c->called_event);
 }
 
+static unsigned
+patience_ms(const struct call *c)
+{
+	return c->gw->patience_ms ? c->gw->patience_ms : LIMIT_ABANDON_MS;
+}
+
 static void
 tell_to_stop(struct call *c, int why)
 {
@@ -93,7 +99,7 @@ tell_to_stop(struct call *c, int why)
 		return;
 	c->ending = why;
 	call_move(c, PLACE_ENDING);
-	call_alarm(c, c->gw->patience_ms ? c->gw->patience_ms : LIMIT_ABANDON_MS);
+	call_alarm(c, patience_ms(c));
 	job_cancel(c->job);
 }
 
@@ -336,7 +342,7 @@ paused(struct call *c)
 static enum verdict
 abandon(struct call *c)
 {
-	int seconds = LIMIT_ABANDON_MS / 1000;
+	unsigned seconds = patience_ms(c) / 1000;
 
 	log_line(LOG_WARN, "a tool ignored the order to stop and was left behind", "call",
 		 c->id.text, "tool", c->tool_name.ptr, NULL);
@@ -347,10 +353,10 @@ abandon(struct call *c)
 	if (c->ending == E_TIMEOUT)
 		return call_fail(
 		    c, E_TIMEOUT,
-		    "%.*s did not finish in time, nor stop within %d seconds of being told to",
+		    "%.*s did not finish in time, nor stop within %u seconds of being told to",
 		    STR_ARG(c->tool->name), seconds);
 	return call_fail(c, E_CANCELLED,
-			 "the call was cancelled, but %.*s did not stop within %d seconds",
+			 "the call was cancelled, but %.*s did not stop within %u seconds",
 			 STR_ARG(c->tool->name), seconds);
 }
 
