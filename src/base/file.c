@@ -41,3 +41,20 @@ file_replace(const char *path, struct str content)
 	close(fd);
 	return fine && rename(beside, path) == 0 ? 0 : E_SYSTEM;
 }
+
+bool
+file_slurp(int fd, struct buf *out)
+{
+	char part[64 * KIB];
+
+	for (;;) {
+		ssize_t n = pread(fd, part, sizeof(part), (off_t)out->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0;
+		buf_add(out, (struct str){part, (size_t)n});
+		if (buf_failed(out))
+			return false;
+	}
+}

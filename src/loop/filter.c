@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "loop/confine_inside.h"
 
 #ifndef TIOCLINUX
@@ -150,10 +151,7 @@ struct seccomp {
 #undef FUNCTION
 };
 
-static const struct {
-	const char *name;
-	size_t at;
-} functions[] = {
+static const struct library_function functions[] = {
 #define FUNCTION(name) {"seccomp_" #name, offsetof(struct seccomp, name)},
     FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -163,19 +161,13 @@ static const struct {
 static int
 library_open(struct seccomp *lib, struct err *e)
 {
-	lib->library = dlopen("libseccomp.so.2", RTLD_NOW | RTLD_LOCAL);
-	if (!lib->library)
-		return err_set(e, E_UNAVAILABLE, "confinement needs libseccomp: %s", dlerror());
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
-		void *function = dlsym(lib->library, functions[i].name);
-		if (!function) {
-			dlclose(lib->library);
-			return err_set(e, E_UNAVAILABLE, "libseccomp is too old: it has no %s",
-				       functions[i].name);
-		}
-		memcpy((char *)lib + functions[i].at, &function, sizeof(function));
-	}
-	return 0;
+	static const char *const names[] = {"libseccomp.so.2", NULL};
+	struct err why = ERR_NONE;
+
+	lib->library = library_load(names, functions, ARRAY_LEN(functions), lib, &why);
+	return lib->library
+		   ? 0
+		   : err_set(e, E_UNAVAILABLE, "confinement needs libseccomp: %s", err_text(&why));
 }
 
 /* The program */

@@ -2,14 +2,11 @@
 
 #include "net/curl.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
 
 struct curl_functions libcurl;
 
-static const struct {
-	const char *name;
-	size_t at;
-} functions[] = {
+static const struct library_function functions[] = {
 #define FUNCTION(name) {"curl_" #name, offsetof(struct curl_functions, name)},
     CURL_FUNCTIONS(FUNCTION)
 #undef FUNCTION
@@ -18,24 +15,13 @@ static const struct {
 int
 curl_load(struct err *e)
 {
+	static const char *const names[] = {"libcurl.so.4", NULL};
 	static void *library;
+	struct err why = ERR_NONE;
 
-	if (library)
-		return 0;
-	void *found = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-	if (!found)
-		return err_set(e, E_UNAVAILABLE, "servers behind https need libcurl: %s",
-			       dlerror());
-	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
-		void *function = dlsym(found, functions[i].name);
-		if (!function) {
-			err_set(e, E_UNAVAILABLE, "libcurl is too old: it has no %s",
-				functions[i].name);
-			dlclose(found);
-			return E_UNAVAILABLE;
-		}
-		memcpy((char *)&libcurl + functions[i].at, &function, sizeof(function));
-	}
-	library = found;
-	return 0;
+	if (!library)
+		library = library_load(names, functions, ARRAY_LEN(functions), &libcurl, &why);
+	return library ? 0
+		       : err_set(e, E_UNAVAILABLE, "servers behind https need libcurl: %s",
+				 err_text(&why));
 }

@@ -5,29 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/limits.h"
-
-/* All of it, without moving where it is read from. False: too long, or it cannot be read. */
-static bool
-bytes_of(int fd, struct buf *out)
-{
-	char part[64 * KIB];
-
-	for (;;) {
-		ssize_t n = pread(fd, part, sizeof(part), (off_t)out->len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			return true;
-		if (n < 0 || out->len + (size_t)n > LIMIT_FILE_READ)
-			return false;
-		buf_add(out, (struct str){part, (size_t)n});
-		if (buf_failed(out))
-			return false;
-	}
-}
 
 /* Changed by every write, and by every other file that takes its place. */
 static void
@@ -59,7 +39,7 @@ image_of(int fd, char out[static DIGEST_TEXT])
 
 	if (fd < 0)
 		image_of_bytes((struct str){NULL, 0}, out);
-	else if (bytes_of(fd, &bytes))
+	else if (file_slurp(fd, &bytes))
 		image_of_bytes(bytes.len ? buf_str(&bytes) : S(""), out);
 	else
 		image_of_stat(fd, out);

@@ -2,11 +2,11 @@
 
 #include "search/words.h"
 
-#include <dlfcn.h>
 #include <libstemmer.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/library.h"
 #include "base/limits.h"
 
 #define CACHE_SLOTS 2048
@@ -63,21 +63,18 @@ is_stop_word(struct str word)
  * it is loaded when somebody searches for the first time. Where it is missing, words stand for
  * themselves: what is found is poorer, and nothing fails.
  */
-static struct {
+static struct snowball {
 	struct sb_stemmer *(*new)(const char *, const char *);
 	void (*delete)(struct sb_stemmer *);
 	const sb_symbol *(*stem)(struct sb_stemmer *, const sb_symbol *, int);
 	int (*length)(struct sb_stemmer *);
 } snowball;
 
-static const struct {
-	const char *name;
-	void *at;
-} functions[] = {
-    {"sb_stemmer_new", &snowball.new},
-    {"sb_stemmer_delete", &snowball.delete},
-    {"sb_stemmer_stem", &snowball.stem},
-    {"sb_stemmer_length", &snowball.length},
+static const struct library_function functions[] = {
+    {"sb_stemmer_new", offsetof(struct snowball, new)},
+    {"sb_stemmer_delete", offsetof(struct snowball, delete)},
+    {"sb_stemmer_stem", offsetof(struct snowball, stem)},
+    {"sb_stemmer_length", offsetof(struct snowball, length)},
 };
 
 static void
@@ -85,19 +82,9 @@ snowball_load(void)
 {
 	/* Debian's first; the others by their version. */
 	static const char *const names[] = {"libstemmer.so.0d", "libstemmer.so.0",
-					    "libstemmer.so.2", "libstemmer.so"};
-	void *library = NULL;
+					    "libstemmer.so.2", "libstemmer.so", NULL};
 
-	for (size_t i = 0; i < ARRAY_LEN(names) && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; i < ARRAY_LEN(functions) && library; i++) {
-		void *function = dlsym(library, functions[i].name);
-		if (!function) {
-			snowball.new = NULL;
-			return;
-		}
-		memcpy(functions[i].at, &function, sizeof(function));
-	}
+	(void)library_load(names, functions, ARRAY_LEN(functions), &snowball, NULL);
 }
 
 struct words *

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 /* ---- life ---- */
 
@@ -121,17 +122,7 @@ trim(struct undo *u)
 bool
 undo__content(int fd, struct buf *out, char digest[static DIGEST_TEXT])
 {
-	char part[64 * KIB];
-	ssize_t n = 1;
-
-	while (fd >= 0 && n > 0 && !buf_failed(out)) {
-		n = pread(fd, part, sizeof(part), (off_t)out->len);
-		if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n > 0)
-			buf_add(out, (struct str){part, (size_t)n});
-	}
-	if (fd < 0 || n < 0 || buf_failed(out))
+	if (fd < 0 || !file_slurp(fd, out))
 		return false;
 	digest_bytes(buf_str(out), digest);
 	return true;
