@@ -24,6 +24,11 @@
 #define LIMIT_CONFIG_ARENA (16 * MIB)    /* all of what was read */
 #define LIMIT_CONFIG_WARNINGS 64
 
+/* Whose calls, and which of them belong together */
+#define LIMIT_OWNER_NAME 64       /* of a tenant or an agent */
+#define LIMIT_TURN_GROUP 64       /* a turn_group_id */
+#define LIMIT_IDEMPOTENCY_KEY 256 /* one the caller gave */
+
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)
 #define LIMIT_HTTP_HEADERS 100             /* fields */

@@ -66,7 +66,10 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->tool_use_id =
 	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
+	if (spec->idempotency_key.ptr)
+		c->idempotency_key = arena_str(arena, spec->idempotency_key);
 	if (!c->tool_use_id.ptr || !c->tool_name.ptr ||
+	    (spec->idempotency_key.ptr && !c->idempotency_key.ptr) ||
 	    turn_expect(turn, index, c->id, c->tool_use_id, c->tool_name) < 0) {
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);

@@ -44,6 +44,7 @@ struct call {
 	struct json_doc *input_doc; /* a reference, or NULL */
 	const struct json *input;   /* NULL: could not be read */
 	enum showing showing;
+	struct str idempotency_key; /* the caller's own, or {NULL,0} */
 
 	/* whoever stands behind it, as its job sees them (behind.c) */
 	struct behind behind;

@@ -81,6 +81,9 @@ may_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, 
 	if (spec->count > LIMIT_CALLS_PER_TURN)
 		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
 			       LIMIT_CALLS_PER_TURN, spec->count);
+	if (spec->group.len > LIMIT_TURN_GROUP)
+		return err_set(e, E_BAD_REQUEST, "turn_group_id: at most %d characters",
+			       LIMIT_TURN_GROUP);
 	return refuse_twins(spec, e);
 }
 
@@ -101,6 +104,7 @@ gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *sp
 		if ((code = call_new(gw, turn, made, &spec->calls[made], &calls[made], e)) < 0)
 			goto undo;
 	turn->behind = spec->behind;
+	memcpy(turn->group, spec->group.ptr ? spec->group.ptr : "", spec->group.len);
 	turn->done = spec->done;
 	turn->arg = spec->arg;
 	turn_begin(turn);

@@ -123,11 +123,13 @@ struct call_spec {
 	    *input; /* NULL: the agent's input could not be read; input_error says why */
 	const struct err *input_error;
 	enum showing showing;
+	struct str idempotency_key; /* the caller's own; {NULL,0}: none */
 };
 struct turn_spec {
 	const struct call_spec *calls;
 	size_t count;
 	enum turn_shape shape;
+	struct str group;      /* turn_group_id: the same call in it is done once; {NULL,0}: none */
 	bool attended;         /* false: nobody behind this can be asked; only watchers could */
 	struct behind *behind; /* who made it; NULL: nobody that can be told anything. Borrowed
 				  until done: whoever goes away earlier calls turn_orphan */

@@ -86,6 +86,7 @@ struct output {
 
 struct job_context {
 	struct str session, turn, call, tool_use_id;
+	struct str effect_key; /* under which the ledger holds what it does; {NULL,0}: nowhere */
 	struct workspace *workspace;
 	bool shared;             /* the session is: who made another turn there is somebody else */
 	struct witness *witness; /* of changes to files; the job's own, or NULL */

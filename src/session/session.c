@@ -100,6 +100,13 @@ client_fill(char *out, size_t max, struct str name)
 	out[len] = '\0';
 }
 
+/* A single person never says who they are. */
+static struct str
+owner_name(struct str given)
+{
+	return given.len ? given : S("default");
+}
+
 int
 session_open(struct sessions *set, const struct session_spec *spec, struct session **ret,
 	     struct err *e)
@@ -118,6 +125,8 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	s->created_us = clock_wall_us();
 	s->used_ms = clock_mono_ms();
 	client_fill(s->client, sizeof(s->client), spec->client);
+	client_fill(s->tenant, sizeof(s->tenant), owner_name(spec->tenant));
+	client_fill(s->agent, sizeof(s->agent), owner_name(spec->agent));
 	list_init(&s->running);
 	list_init(&s->waiting);
 	list_init(&s->turns);

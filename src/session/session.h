@@ -9,6 +9,7 @@
 #ifndef SESSION_SESSION_H
 #define SESSION_SESSION_H
 
+#include "base/limits.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/ulid.h"
@@ -27,6 +28,8 @@ struct session {
 	enum session_kind kind;
 	struct workspace *workspace;
 	char client[64]; /* who opened it, for showing */
+	/* Whose tools it has, and whose effects these are; "default" where nobody said. */
+	char tenant[LIMIT_OWNER_NAME + 1], agent[LIMIT_OWNER_NAME + 1];
 	int64_t created_us;
 	uint64_t used_ms; /* monotonic: when a turn last began or ended */
 	bool shared;      /* by clients that do not know of each other */
@@ -66,6 +69,7 @@ struct session_spec {
 	struct workspace *workspace; /* open already (that can block); a reference is taken */
 	enum session_kind kind;
 	struct str client;
+	struct str tenant, agent; /* {NULL,0}: "default" */
 };
 /* E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
 int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret,

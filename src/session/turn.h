@@ -44,6 +44,9 @@ struct turn {
 	struct session *session;
 	enum turn_state state;
 	enum turn_shape shape;
+	/* What its effects are done once in (seed 004 section 6): the caller's word, kept when a
+	 * turn takes another's place; "": each of its calls stands for itself. */
+	char group[LIMIT_TURN_GROUP + 1];
 	bool attended;         /* somebody who can be asked stands behind this message */
 	struct behind *behind; /* who made it; NULL: nobody, or gone. Borrowed */
 	bool cancelling;
