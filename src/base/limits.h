@@ -29,6 +29,25 @@
 #define LIMIT_TURN_GROUP 64       /* a turn_group_id */
 #define LIMIT_IDEMPOTENCY_KEY 256 /* one the caller gave */
 
+/* Definitions and imports of tools */
+#define LIMIT_DEFINITION_LIST 256       /* categories, key fields, arguments of a compensation */
+#define LIMIT_DEFINITIONS 10000         /* of one configuration, those of imports beside */
+#define LIMIT_IMPORTS 64                /* documents of OpenAPI */
+#define LIMIT_IMPORT_BYTES (32 * MIB)   /* one of them */
+#define LIMIT_IMPORT_TOOLS 5000         /* operations of one */
+#define LIMIT_IMPORT_SCHEMA (512 * KIB) /* what one operation takes, with all it refers to */
+#define LIMIT_IMPORT_DEFS 1000          /* schemas one operation refers to; others are left open */
+
+/* Tools over HTTP */
+#define LIMIT_HTTP_TOOL_MS 30000           /* where nothing is said */
+#define LIMIT_HTTP_TOOL_ANSWER (4 * MIB)   /* read of an answer, where nothing is said... */
+#define LIMIT_HTTP_TOOL_MOST (64 * MIB)    /* ...and whatever is */
+#define LIMIT_HTTP_TOOL_HOPS 5             /* redirects that are followed */
+#define LIMIT_HTTP_TOOL_URL (16 * KIB)     /* with its arguments filled in */
+#define LIMIT_HTTP_TOOL_HEADERS (64 * KIB) /* all of one request */
+#define LIMIT_HTTP_TOOL_PARTS 256          /* arguments and texts of one template */
+#define LIMIT_GUARD_ALLOWED 256            /* networks and hosts that are let through */
+
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)
 #define LIMIT_HTTP_HEADERS 100             /* fields */

@@ -49,6 +49,17 @@ reversibility_name(enum reversibility r)
 	return reversibilities[r];
 }
 
+bool
+reversibility_parse(struct str name, enum reversibility *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(reversibilities); i++)
+		if (str_is(name, reversibilities[i])) {
+			*ret = (enum reversibility)i;
+			return true;
+		}
+	return false;
+}
+
 /* The card as it is written; see cards/README.md. */
 struct card {
 	struct str name, title, description, capability, reversibility, command_argument;
@@ -353,6 +364,7 @@ tool_unref(struct tool *t)
 	free(t->unfit);
 	free(t->texts[0]);
 	free(t->texts[1]);
+	tool_unref(t->inner);
 	free(t);
 }
 
@@ -398,10 +410,10 @@ first_text(const struct json *definition, const char *const *names, struct str o
 	return otherwise;
 }
 
+/* One that has none takes any object. */
 static int
-adopt_schema(struct tool *t, struct err *e)
+spare_schema(struct tool *t, struct err *e)
 {
-	t->input_schema = json_get(t->definition, S("inputSchema"));
 	if (json_is(t->input_schema, JSON_OBJECT))
 		return 0;
 	int rc = json_parse(S("{\"type\":\"object\"}"), &json_door, &t->spare, e);
@@ -434,7 +446,8 @@ adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 	t->timeout_ms = from->timeout_ms ? from->timeout_ms : usual_ms(t->capability);
 	t->max_ms = from->max_ms ? from->max_ms : LIMIT_CALL_SLOW_MS;
 	t->confirm = -1;
-	if ((rc = adopt_schema(t, e)) < 0)
+	t->input_schema = json_get(d, S("inputSchema"));
+	if ((rc = spare_schema(t, e)) < 0)
 		return rc;
 	return id_fill(t, t->upstream_name, from->ns, version, e);
 }
@@ -456,6 +469,52 @@ tool_adopt(const struct tool_origin *from, struct tool **ret, struct err *e)
 	return rc;
 }
 
+/* Tools that were defined. */
+
+static int
+outline_apply(struct tool *t, const struct tool_outline *o, struct err *e)
+{
+	struct str none = {NULL, 0};
+	int rc;
+
+	t->name = own_text(&t->texts[0], o->name);
+	t->server = own_text(&t->texts[1], o->server);
+	if (!t->name.ptr || (o->server.ptr && !t->server.ptr))
+		return err_plain(e, E_NOMEM);
+	t->description = o->description;
+	t->capability = o->capability;
+	t->reversibility = o->reversibility;
+	t->timeout_ms = usual_ms(t->capability);
+	t->confirm = -1;
+	t->input_schema = o->schema;
+	if ((rc = spare_schema(t, e)) < 0)
+		return rc;
+	return id_fill(t, t->name, o->ns, none, e);
+}
+
+int
+tool_outlined(const struct tool_outline *o, struct tool **ret, struct err *e)
+{
+	struct tool *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_plain(e, E_NOMEM);
+	t->refs = 1;
+	t->card = json_doc_ref(o->doc);
+	int rc = outline_apply(t, o, e);
+	if (rc < 0)
+		tool_unref(t);
+	else
+		*ret = t;
+	return rc;
+}
+
+const char *
+tool_unfit(const struct tool *t)
+{
+	return t->unfit ? t->unfit->inside : "";
+}
+
 int
 tool_schema(struct tool *t, const struct schema **ret, struct err *e)
 {
@@ -468,6 +527,7 @@ tool_schema(struct tool *t, const struct schema **ret, struct err *e)
 			return err_plain(e, E_NOMEM);
 		err_set(t->unfit, E_VALIDATION, "%.*s cannot be called: its input schema: %s",
 			STR_ARG(t->name), err_text(&why));
+		snprintf(t->unfit->inside, sizeof(t->unfit->inside), "%s", err_text(&why));
 	}
 	if (t->unfit) {
 		*e = *t->unfit;
@@ -539,6 +599,23 @@ tool_listing(struct tool *t)
 	return (struct str){t->listing.ptr + 1, t->listing.len - 2};
 }
 
+/* What only those have that were defined. */
+static void
+write_defined(struct jw *w, const struct tool *t)
+{
+	jw_member_z(w, "definition_id", t->uuid);
+	jw_member(w, "gateway", t->gateway);
+	if (t->tenant.ptr)
+		jw_member(w, "tenant_id", t->tenant);
+	jw_member_bool(w, "requires_confirmation", t->requires_confirmation);
+	if (t->confirmation_prompt.ptr)
+		jw_member(w, "confirmation_prompt", t->confirmation_prompt);
+	if (t->compensation_tool.ptr)
+		jw_member(w, "compensation_tool_id", t->compensation_tool);
+	if (t->categories)
+		jw_key(w, "categories"), jw_value(w, t->categories);
+}
+
 void
 tool_write(struct jw *w, const struct tool *t)
 {
@@ -550,7 +627,7 @@ tool_write(struct jw *w, const struct tool *t)
 	jw_member(w, "description", t->description);
 	if (t->server.ptr) {
 		jw_member(w, "server", t->server);
-		jw_member(w, "upstream_name", t->upstream_name);
+		jw_member(w, "upstream_name", t->upstream_name.ptr ? t->upstream_name : t->name);
 		jw_member_bool(w, "changed", t->changed);
 	}
 	jw_member_z(w, "capability", capability_name(t->capability));
@@ -558,6 +635,8 @@ tool_write(struct jw *w, const struct tool *t)
 	jw_member_z(w, "reversibility", reversibility_name(t->reversibility));
 	jw_member_bool(w, "requires_workspace", t->requires_workspace);
 	jw_member_int(w, "timeout_ms", t->timeout_ms);
+	if (t->gateway.ptr)
+		write_defined(w, t);
 	jw_key(w, "input_schema");
 	jw_value(w, t->input_schema);
 	if (t->examples) {

@@ -10,6 +10,7 @@
 #define CATALOG_TOOL_H
 
 #include "catalog/toolid.h"
+#include "json/canon.h"
 #include "json/json.h"
 #include "json/write.h"
 #include "schema/schema.h"
@@ -20,8 +21,11 @@ enum reversibility { REV_PURE, REV_IDEMPOTENT, REV_COMPENSATABLE, REV_IRREVERSIB
 const char *capability_name(enum capability c);               /* "write" */
 bool capability_parse(struct str name, enum capability *ret); /* any case */
 const char *reversibility_name(enum reversibility r);
+bool reversibility_parse(struct str name, enum reversibility *ret); /* as it is written */
 
 struct provider;
+
+#define UUID_TEXT 37 /* 36 characters and the NUL */
 
 struct tool {
 	struct str id;    /* builtin:read_file#0123abcd (toolid.h) */
@@ -46,12 +50,27 @@ struct tool {
 	unsigned max_ms;               /* however much progress it makes; 0: timeout_ms is all */
 	bool changed; /* it is no longer what was accepted: a person has to look first */
 
+	/* Of tools that were defined (definition.h); {NULL,0} and NULL for others, but what the
+	 * configuration may say of any tool is merged by effect_of (policy/effect.h). */
+	struct str tenant;                    /* whose it is; {NULL,0}: everybody's */
+	struct str gateway;                   /* "http", "composio", "internal" */
+	const struct json *categories;        /* array of strings */
+	struct str confirmation_prompt;       /* for the question, if one is asked */
+	struct str compensation_tool;         /* name or id of the one that takes it back */
+	const struct json *compensation_args; /* name -> "/args/..", "/result/.." or {"const"} */
+	const struct json *idempotency_key_fields; /* array of argument names */
+	bool requires_confirmation;                /* whatever the policy has for its kind */
+	char uuid[UUID_TEXT];                      /* of the definition; "": it has none */
+	char digest[DIGEST_TEXT];                  /* of all it says; "": the same */
+	unsigned attempts; /* as its gateway's settings say; 0: they do not */
+
 	/* Set by whoever brings the tool, before it is in a catalog. */
 	bool repair_arguments;                      /* see schema/repair.h */
 	struct provider *provider;                  /* who runs it */
 	void *provider_data;                        /* the provider's own */
 	void (*provider_free)(void *provider_data); /* with the last reference; may be NULL */
 	int confirm; /* enum policy_mode the server's settings ask for; -1: the policy decides */
+	struct tool *inner; /* the one that does its work, whose schema counts too; a reference */
 
 	/* private */
 	char id_text[TOOLID_MAX + 1];
@@ -88,6 +107,27 @@ struct tool_origin {
 	unsigned timeout_ms, max_ms;
 };
 int tool_adopt(const struct tool_origin *from, struct tool **ret, struct err *e);
+
+/* From a definition, which has been checked. The texts stand in doc, but name, server and ns. */
+struct tool_outline {
+	struct str name, description, ns, server; /* server {NULL,0}: it came with none */
+	const struct json *schema;                /* NULL: it takes any object */
+	struct json_doc *doc;                     /* a reference is taken */
+	enum capability capability;
+	enum reversibility reversibility;
+};
+int tool_outlined(const struct tool_outline *o, struct tool **ret, struct err *e); /* E_NOMEM */
+
+/*
+ * How a tool is taken back: what its other tool is called with. A value is a JSON Pointer into
+ * {"args": ..., "result": ...}, or {"const": v}. compensation_check: E_VALIDATION names the
+ * argument, behind `where`.
+ */
+bool compensation_is_pointer(struct str s);
+int compensation_check(const struct json *args, const char *where, struct err *e);
+
+/* Why its schema cannot be compiled, when tool_schema has said so. */
+const char *tool_unfit(const struct tool *t);
 
 /* The compiled schema of its input. E_VALIDATION: it cannot be compiled, so the tool cannot be
  * called. */
