@@ -231,6 +231,24 @@ sha256_mac_eq(struct str a, struct str b)
 	return differ == 0;
 }
 
+/* ---- base64 ---- */
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void
+base64_add(struct buf *out, struct str in)
+{
+	for (; in.len; in = str_from(in, 3)) {
+		const unsigned char *p = (const unsigned char *)in.ptr;
+		unsigned bits = (unsigned)p[0] << 16 | (in.len > 1 ? (unsigned)p[1] << 8 : 0) |
+				(in.len > 2 ? p[2] : 0);
+		const char text[] = {alphabet[bits >> 18], alphabet[bits >> 12 & 63],
+				     in.len > 1 ? alphabet[bits >> 6 & 63] : '=',
+				     in.len > 2 ? alphabet[bits & 63] : '='};
+		buf_add(out, (struct str){text, sizeof(text)});
+	}
+}
+
 /* ---- base64url ---- */
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

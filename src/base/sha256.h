@@ -29,6 +29,7 @@ extern bool sha256__plain;
 void sha256_mac(struct str key, struct str bytes, unsigned char out[static SHA256_BYTES]);
 bool sha256_mac_eq(struct str a, struct str b); /* takes the same time wherever they differ */
 
+void base64_add(struct buf *out, struct str bytes);    /* RFC 4648 section 4, with "=" */
 void base64url_add(struct buf *out, struct str bytes); /* without "=" */
 /* False: it is none, or has bits that mean nothing. */
 bool base64url_read(struct buf *out, struct str text);

@@ -1,6 +1,8 @@
 /* header.c - values and annotated arguments as HTTP headers repeat them. */
 
 #include "mcp/header.h"
+
+#include "base/sha256.h"
 #include "base/limits.h"
 
 #define WRAP_BEGIN S("=?base64?")
@@ -14,20 +16,6 @@
 /* ---- base64 (RFC 4648 section 4): padded, canonical, nothing else ---- */
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void
-base64_add(struct buf *out, struct str in)
-{
-	for (; in.len; in = str_from(in, 3)) {
-		const unsigned char *p = (const unsigned char *)in.ptr;
-		unsigned bits = (unsigned)p[0] << 16 | (in.len > 1 ? (unsigned)p[1] << 8 : 0) |
-				(in.len > 2 ? p[2] : 0);
-		const char text[] = {alphabet[bits >> 18], alphabet[bits >> 12 & 63],
-				     in.len > 1 ? alphabet[bits >> 6 & 63] : '=',
-				     in.len > 2 ? alphabet[bits & 63] : '='};
-		buf_add(out, (struct str){text, sizeof(text)});
-	}
-}
 
 /* -1: it is none. */
 static int

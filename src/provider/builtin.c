@@ -5,12 +5,15 @@
 #include <stdlib.h>
 
 #include "base/embedded.h"
+#include "base/limits.h"
+#include "base/map.h"
 #include "provider/builtin/tools.h"
 
 struct builtins {
 	struct provider provider; /* what tools point to */
 	struct loop *loop;
 	struct confine_house *house;
+	struct map registered; /* struct tool, references, by name */
 };
 
 /* One registered tool; belongs to its definition, which calls in flight still hold. */
@@ -107,13 +110,25 @@ builtins_new(struct loop *l)
 		return NULL;
 	b->provider = (struct provider){"builtin", provider_start, provider_cancel, provider_done};
 	b->loop = l;
+	map_init(&b->registered, LIMIT_TOOLS);
 	return b;
 }
 
 void
 builtins_free(struct builtins *b)
 {
+	size_t at = 0;
+
+	for (struct tool *t; (t = map_each(&b->registered, &at));)
+		tool_unref(t);
+	map_done(&b->registered);
 	free(b);
+}
+
+struct tool *
+builtin_find(const struct builtins *b, struct str name)
+{
+	return map_find(&b->registered, name);
 }
 
 void
@@ -163,18 +178,26 @@ builtin_register(struct builtins *b, struct catalog *c, const struct builtin_spe
 	t->provider_data = one;
 	t->provider_free = builtin_forget;
 	rc = catalog_add(c, t, e);
-	tool_unref(t); /* the catalog has its own reference */
+	if (rc == 0 && (rc = map_put(&b->registered, t->name, t)) < 0) {
+		catalog_remove(c, t->name);
+		err_plain(e, rc);
+	}
+	if (rc < 0)
+		tool_unref(t); /* the catalog has its own reference */
 	return rc;
 }
 
 int
 builtin_unregister(struct builtins *b, struct catalog *c, struct str name)
 {
-	const struct tool *t = catalog_find(c, name);
+	struct tool *t = map_remove(&b->registered, name);
 
-	if (!t || t->provider != &b->provider)
+	if (!t)
 		return E_NOT_FOUND;
-	return catalog_remove(c, name);
+	if (catalog_find(c, name) == t) /* and not what is defined by it */
+		catalog_remove(c, name);
+	tool_unref(t);
+	return 0;
 }
 
 static const struct {

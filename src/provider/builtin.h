@@ -49,6 +49,8 @@ int builtin_register(struct builtins *b, struct catalog *c, const struct builtin
 		     struct err *e);
 /* Running jobs end in peace. E_NOT_FOUND: also for a tool of another provider. */
 int builtin_unregister(struct builtins *b, struct catalog *c, struct str name);
+/* What is registered under this name, whatever the catalog shows for it; NULL = none. Borrowed. */
+struct tool *builtin_find(const struct builtins *b, struct str name);
 
 struct artifacts;
 

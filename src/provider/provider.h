@@ -81,6 +81,7 @@ struct output {
 	uint32_t layers; /* enum confine_layer: what was put on what it started; 0: nothing was */
 	bool broke;      /* it failed on the way, not in the tool: another try may do better */
 	bool never_left; /* nothing of it was sent: doing it again cannot do it twice */
+	bool refused;    /* whoever was asked answered that it did not do it: the same */
 	struct err err;  /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 
@@ -92,6 +93,7 @@ struct job_context {
 	struct witness *witness; /* of changes to files; the job's own, or NULL */
 	bool track; /* tell the witness what else has become of the workspace meanwhile */
 	enum confinement_profile profile; /* of what it starts */
+	struct str effect_key; /* of the effect ledger, for those who can be told; or {NULL,0} */
 };
 
 struct job {
