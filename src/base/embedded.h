@@ -14,6 +14,8 @@ extern const struct embedded embedded_cards[];
 extern const struct embedded embedded_mcp[]; /* the tools of the gateway's own */
 extern const struct embedded embedded_pages[];
 extern const struct embedded embedded_metas[];  /* meta-schemas */
+extern const struct embedded embedded_kernel[]; /* the kernel router's own schemas */
+extern const struct embedded embedded_potm[];   /* packs/potm: an index and its schemas */
 extern const struct embedded embedded_config[]; /* the form of the configuration file */
 
 #endif

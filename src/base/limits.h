@@ -355,4 +355,25 @@
 #define LIMIT_UPSTREAM_RELISTS 6      /* so often; then it is left as it is */
 #define LIMIT_UPSTREAM_REST 20        /* times what a reading has cost us, before the next */
 
+/* The kernel router: the first six are the document's own (seed 003, "Global Caps") */
+#define LIMIT_KERNEL_ENVELOPE (8 * KIB)
+#define LIMIT_KERNEL_DEPTH 3  /* objects and arrays in one another, the payload among them */
+#define LIMIT_KERNEL_KEY 64   /* characters */
+#define LIMIT_KERNEL_ITEMS 32 /* of an array */
+#define LIMIT_KERNEL_STRING (2 * KIB)
+#define LIMIT_KERNEL_REASON 512 /* characters */
+#define LIMIT_KERNEL_TRACE 32   /* frames */
+#define LIMIT_KERNEL_REPLAYS 128
+#define LIMIT_KERNEL_LEDGER 512          /* entries; policy.cap.ledger_max */
+#define LIMIT_KERNEL_REVIEWS 32          /* of the review queue */
+#define LIMIT_KERNEL_MOVES 10            /* remembered */
+#define LIMIT_KERNEL_EMISSION (64 * KIB) /* one; so much is kept LIMIT_KERNEL_REPLAYS times */
+#define LIMIT_KERNEL_TOOLS 256           /* of an index */
+#define LIMIT_KERNEL_CONDITIONS 8        /* of a tool */
+#define LIMIT_KERNEL_NAMESPACES 32
+#define LIMIT_KERNEL_BUNDLE (1 * MIB) /* an index with its schemas */
+#define LIMIT_KERNEL_STATE (2 * MIB)  /* as JSON */
+#define LIMIT_KERNELS 256             /* sessions with one */
+#define LIMIT_KERNEL_WAITING 256      /* envelopes of one session */
+
 #endif
