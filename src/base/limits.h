@@ -48,6 +48,10 @@
 #define LIMIT_HTTP_TOOL_PARTS 256          /* arguments and texts of one template */
 #define LIMIT_GUARD_ALLOWED 256            /* networks and hosts that are let through */
 
+/* Figures of calls */
+#define LIMIT_METRIC_SERIES 1000       /* sets of labels of each kind; the rest is "other" */
+#define LIMIT_METRICS_BYTES (16 * MIB) /* all of it, written down */
+
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)
 #define LIMIT_HTTP_HEADERS 100             /* fields */

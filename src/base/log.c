@@ -15,6 +15,7 @@
 #define VALUE_MAX_BYTES ((size_t)2 * 1024) /* of text or one value; six times that escaped */
 
 static enum log_level threshold = LOG_INFO;
+static bool line_calls;
 static enum log_form line_form = LOG_FORM_AUTO;
 static void (*line_sink)(const char *line, size_t len, void *arg);
 static void *line_sink_arg;
@@ -36,6 +37,18 @@ enum log_level
 log_level_get(void)
 {
 	return threshold;
+}
+
+void
+log_set_calls(bool on)
+{
+	line_calls = on;
+}
+
+bool
+log_calls(void)
+{
+	return line_calls;
 }
 
 bool

@@ -21,6 +21,12 @@ void log_line(enum log_level level, const char *text, ...) __attribute__((sentin
 
 void log_set_level(enum log_level level);
 enum log_level log_level_get(void);
+/*
+ * Lines of each call, two of them: only where somebody asked for a level that has them. The level
+ * that holds when nobody does is for what happens now and then.
+ */
+void log_set_calls(bool on);
+bool log_calls(void);
 bool log_level_parse(const char *name, enum log_level *ret);
 
 enum log_form { LOG_FORM_AUTO, LOG_FORM_TEXT, LOG_FORM_JSON };

@@ -120,6 +120,12 @@ gateway_wake_call(struct gateway *gw, struct str id)
 		call_wake(c);
 }
 
+const char *
+gateway_stage_name(const struct gateway *gw, size_t i)
+{
+	return gw->chain[i].stage->name;
+}
+
 static void
 write_link(struct jw *w, const struct link *l)
 {

@@ -19,6 +19,7 @@ gateway_init(struct gateway *gw)
 	list_init(&gw->stragglers);
 	chain_init(gw);
 	gw->count = (struct counters){0};
+	metrics_init(&gw->metrics);
 	gw->watchers = 0;
 	gw->stopping = false;
 }
@@ -31,6 +32,7 @@ gateway_done(struct gateway *gw)
 	late_forget(gw);
 	meters_done(&gw->tool_meters);
 	meters_done(&gw->server_meters);
+	metrics_done(&gw->metrics);
 	defer_cancel(&gw->idle_soon);
 	map_done(&gw->calls);
 	chain_done(gw);

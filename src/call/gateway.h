@@ -10,6 +10,7 @@
 
 #include "artifact/artifact.h"
 #include "base/limits.h"
+#include "call/metrics.h"
 #include "catalog/browse.h"
 #include "catalog/catalog.h"
 #include "event/bus.h"
@@ -92,6 +93,7 @@ struct gateway {
 	struct map tool_meters, server_meters; /* struct meter (meter.c) */
 	struct list stragglers;                /* jobs that were left behind (late.c) */
 	struct counters count;
+	struct metrics metrics;
 	bool catching_up;  /* held calls wait for the journal */
 	unsigned watchers; /* people who would see a question */
 	unsigned undoing;  /* undos under way (undoing.c) */
@@ -180,6 +182,7 @@ int gateway_use(struct gateway *gw, const struct guest_stage *s, bool after, str
 		struct err *e);
 /* {"stages": [...], "hooks": [...]}: the chain as it is, and what hangs on it. */
 void gateway_write_pipeline(struct jw *w, const struct gateway *gw);
+const char *gateway_stage_name(const struct gateway *gw, size_t i); /* i < gw->chain_len */
 /* Everything that rests in such a stage looks again. */
 void gateway_wake_guests(struct gateway *gw);
 void gateway_wake_call(struct gateway *gw, struct str id); /* the same of one; no-op without it */

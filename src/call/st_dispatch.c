@@ -167,8 +167,10 @@ launch(struct call *c)
 		return call_fail(c, E_NOMEM, "out of memory");
 	if (c->attempts++ == 0)
 		c->called_mono_us = clock_mono_us();
-	if (!c->called_event[0])
+	if (!c->called_event[0]) {
 		announce_called(c);
+		metrics_call_begins(c);
+	}
 	call_move(c, PLACE_RUNNING);
 	return WAIT;
 }

@@ -101,6 +101,7 @@ record_leave(struct call *c)
 		c->gw->count.failed++;
 	else
 		c->gw->count.completed++;
+	metrics_call_over(c);
 	if (!failed)
 		browsing_ran(c);
 	if (failed && c->err.inside[0])

@@ -72,6 +72,7 @@ read_log_level(const struct args *a)
 		return usage_error(a, "--log-level: '%s' is not one of debug, info, warn, error",
 				   name);
 	log_set_level(level);
+	log_set_calls(level <= LOG_INFO);
 	return EXIT_FINE;
 }
 

@@ -370,6 +370,12 @@ bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed)
 }
 
 uint64_t
+bus_emitted(const struct bus *b)
+{
+	return b->last;
+}
+
+uint64_t
 bus_seq_after(const struct bus *b, struct str id)
 {
 	uint64_t from = b->oldest, to = b->last + 1;

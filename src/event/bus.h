@@ -65,6 +65,9 @@ struct event_draft {
 struct jw *bus_begin(struct bus *b, const struct event_draft *d);
 void bus_end(struct bus *b, char ret_id[ULID_LEN + 1]);
 
+/* How many there have been. */
+uint64_t bus_emitted(const struct bus *b);
+
 /* Readers. */
 struct bus_reader {
 	uint64_t next;           /* seq wanted next; 0 = from now on */

@@ -141,6 +141,9 @@ typedef void (*session_begun_fn)(const struct visit *v, struct session *s);
 int session_begin(const struct visit *v, struct str workspace, struct str kind, struct str client,
 		  session_begun_fn begun, struct err *e);
 
+/* metrics.c */
+void metrics_write(struct buf *b, const struct gateway *gw);
+
 /* feed.c */
 void feed_open(const struct visit *v, struct str session);
 void feeds_end(struct front *f);

@@ -116,6 +116,17 @@ store_crowded(struct store *s)
 	return crowded;
 }
 
+void
+store_backlog(struct store *s, size_t *ret_rows, size_t *ret_bytes)
+{
+	struct writer *w = &s->writer;
+
+	pthread_mutex_lock(&w->lock);
+	*ret_rows = w->rows;
+	*ret_bytes = w->bytes;
+	pthread_mutex_unlock(&w->lock);
+}
+
 /* The record that was written to s->json; one that was large does not keep its memory. */
 static int
 json_put(struct store *s, enum lane lane, struct record r)

@@ -29,6 +29,9 @@ int store_health(struct store *s, struct err *e);
  */
 bool store_crowded(struct store *s);
 
+/* What waits for the disk. */
+void store_backlog(struct store *s, size_t *ret_rows, size_t *ret_bytes);
+
 struct store_event {
 	struct str id;
 	int64_t wall_us;
