@@ -208,6 +208,32 @@ HF_API int hf_call_abort(struct hf_call *call, const char *reason, const char *r
 /* In a hook after: this text instead of the result; secrets are taken out of it, too. */
 HF_API int hf_call_set_result(struct hf_call *call, const char *text, size_t len, bool is_error);
 
+/*
+ * The user says something while the agent is at work (docs/turns.md). A turn that is open is asked
+ * about it before a tool that cannot be undone: by the function below if there is one, and if the
+ * session has no word of its own. ret_id may be NULL.
+ */
+HF_API int hf_message(struct hf *hf, const char *session, const char *text, char ret_id[72]);
+enum hf_supersede {
+	HF_SUPERSEDE,      /* the turn is given up, and what it did is taken back */
+	HF_ABSORB,         /* the turn has the message, and goes on */
+	HF_FORCE_COMPLETE, /* it goes on to its end, whatever comes */
+	HF_QUEUE,          /* it goes on; the message waits for another turn */
+	HF_BY_DEFAULT,     /* HF_QUEUE once the turn has had an effect, else HF_SUPERSEDE */
+	HF_LATER,          /* hf_decide follows, in time; else it is the default */
+};
+struct hf_supersede_ask {
+	const char *session, *turn, *tool; /* the tool that is next */
+	const char *message_id, *message;  /* the oldest one the turn has not heard of */
+	bool committed;                    /* the turn has done what cannot be undone */
+	unsigned effects;                  /* of the turn so far */
+};
+/* On the loop's thread; must not block. Strings are valid inside. */
+typedef enum hf_supersede (*hf_supersede_fn)(const struct hf_supersede_ask *ask, void *arg);
+HF_API void hf_on_supersede(struct hf *hf, hf_supersede_fn decide, void *arg); /* NULL: nobody */
+/* The decision on the turn of this session that waits for one. */
+HF_API int hf_decide(struct hf *hf, const char *session, enum hf_supersede decision);
+
 /* Every event from now on, whole JSON of len bytes (not NUL-terminated), in order. */
 typedef void (*hf_event_fn)(const char *event, size_t len, void *arg);
 HF_API int hf_subscribe(struct hf *hf, hf_event_fn each, void *arg);

@@ -52,6 +52,13 @@
 #define LIMIT_METRIC_SERIES 1000       /* sets of labels of each kind; the rest is "other" */
 #define LIMIT_METRICS_BYTES (16 * MIB) /* all of it, written down */
 
+/* Messages of the user */
+#define LIMIT_MESSAGE_BYTES (64 * KIB)
+#define LIMIT_MESSAGE_ID 64
+#define LIMIT_MESSAGES 64         /* of one session, that no turn has yet */
+#define LIMIT_DECIDE_MS 5000      /* for whoever runs the agent to say what becomes of a turn */
+#define LIMIT_COMPENSATE_MS 30000 /* for one effect to be taken back */
+
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)
 #define LIMIT_HTTP_HEADERS 100             /* fields */

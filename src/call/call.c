@@ -161,7 +161,7 @@ call__finish(struct call *c)
 	else
 		came.content = buf_take(&c->out.content);
 	call_free(c);
-	turn_settle(turn, index, &came);
+	superseding_settle(gw, turn, index, &came);
 	session_unref(s);
 	if (gateway__is_idle(gw))
 		defer(gw->loop, &gw->idle_soon, gw->idle, gw->idle_arg);

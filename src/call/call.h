@@ -123,6 +123,7 @@ struct call {
 	struct claim *claim; /* that the journal knows of it; NULL: needs none */
 	struct job *job;
 	unsigned attempts;       /* begun so far */
+	bool effect_begun;       /* one that its turn counts */
 	struct changes *changes; /* to files, as its jobs make them; NULL: none can be made */
 	unsigned allowed_ms;     /* in all, as it stands */
 	uint64_t people_ms;      /* that people were given meanwhile, beside the tool's own time */

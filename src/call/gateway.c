@@ -22,6 +22,10 @@ gateway_init(struct gateway *gw)
 	metrics_init(&gw->metrics);
 	gw->watchers = 0;
 	gw->stopping = false;
+	if (gw->supersede.how == AS_CONFIGURED)
+		gw->supersede.how = BY_DEFAULT;
+	if (!gw->supersede.decide_ms)
+		gw->supersede.decide_ms = LIMIT_DECIDE_MS;
 }
 
 void

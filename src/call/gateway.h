@@ -58,6 +58,25 @@ struct counters {
 	uint64_t abandoned; /* tools that ignored cancel */
 };
 
+/* What a program is told that decides what becomes of a turn. */
+struct supersede_ask {
+	const char *session, *turn, *tool; /* the tool that is next */
+	const char *message_id, *message;  /* the oldest it has not heard of */
+	bool committed;
+	unsigned effects;
+};
+
+/* How it is decided what becomes of a turn when a new message has come (superseding.c). */
+struct superseding {
+	enum supersede_action how; /* the configuration's word */
+	unsigned decide_ms;        /* whoever runs the agent has so long; 0: LIMIT_DECIDE_MS */
+	bool keep_compensatable; /* a turn whose effects would have to be taken back is not given up
+				  */
+	enum supersede_action (*asks)(const struct supersede_ask *ask, void *arg); /* or NULL */
+	void *asks_arg;
+	uint64_t decided[QUEUE + 1]; /* how often each, so far */
+};
+
 struct gateway {
 	/* Borrowed from whoever wired it; all but store must be there. */
 	struct loop *loop;
@@ -77,9 +96,11 @@ struct gateway {
 	struct undo *undo;           /* what files were before; or NULL */
 	void (*taught)(void *arg);   /* it has changed, and should be kept; may be NULL */
 	void *taught_arg;
-	unsigned patience_ms;        /* with jobs that were told to stop; 0: LIMIT_ABANDON_MS */
-	void (*left_behind)(void);   /* one did not; may be NULL */
-	const char *const *shut;     /* directories no workspace opens, NULL-terminated */
+	unsigned patience_ms;      /* with jobs that were told to stop; 0: LIMIT_ABANDON_MS */
+	void (*left_behind)(void); /* one did not; may be NULL */
+	const char *const *shut;   /* directories no workspace opens, NULL-terminated */
+	struct superseding supersede;
+	unsigned compensate_ms;      /* for one effect to be taken back; 0: LIMIT_COMPENSATE_MS */
 	struct confine_house *house; /* of hooks that are programs; NULL: they are open */
 
 	/* private to src/call */
@@ -152,6 +173,13 @@ size_t gateway_cancel_turn(struct gateway *gw,
 			   struct turn *t); /* how many calls were still alive */
 size_t gateway_cancel_session(struct gateway *gw, struct session *s);
 void gateway_end_session(struct gateway *gw, struct session *s); /* cancel, then end */
+
+/*
+ * superseding.c. Whoever runs the agent has decided what becomes of the turn that asks; of the one
+ * with this request, where several do. E_NOT_ASKED, E_BAD_REQUEST.
+ */
+int gateway_decide(struct gateway *gw, struct session *s, struct str request,
+		   enum supersede_action action, struct turn **ret, struct err *e);
 
 /*
  * browsing.c. What a session may see of the tools; all of them, without one. A session's queries

@@ -60,7 +60,7 @@ guest_wake(struct call *c)
 	if (!c->cancelled)
 		return judge(c, g->wake((struct hf_call *)c, g->arg));
 	call_move(c, PLACE_MOVING);
-	return call_fail(c, E_CANCELLED, "the call was cancelled");
+	return call_fail_stopped(c);
 }
 
 static void

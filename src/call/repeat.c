@@ -43,7 +43,8 @@ repeat_look(struct call *c)
 void
 repeat_ended(struct call *c)
 {
-	if (c->called_mono_us && c->err.code != E_CANCELLED && is_watched(c))
+	if (c->called_mono_us && c->err.code != E_CANCELLED && c->err.code != E_SUPERSEDED &&
+	    is_watched(c))
 		repeat_note(&c->session->repeat, call_number(c), result_number(c),
 			    c->must_ask != NULL);
 }

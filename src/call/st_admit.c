@@ -24,7 +24,7 @@ admit_enter(struct call *c)
 	struct gateway *gw = c->gw;
 
 	if (c->cancelled)
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
+		return call_fail_stopped(c);
 	if (gw->stopping)
 		return call_fail(c, E_STOPPING, "the gateway is shutting down");
 	if (c->session->ended)
@@ -44,5 +44,5 @@ admit_wake(struct call *c)
 	if (!c->cancelled && c->gw->catching_up)
 		return WAIT;
 	call_move(c, PLACE_MOVING);
-	return c->cancelled ? call_fail(c, E_CANCELLED, "the call was cancelled") : NEXT;
+	return c->cancelled ? call_fail_stopped(c) : NEXT;
 }

@@ -328,7 +328,7 @@ confirm_wake(struct call *c)
 	if (c->cancelled) {
 		if (c->question && question_state(c->question) != Q_OPEN)
 			announce_resolved(c); /* somebody was told that the answer counts */
-		v = call_fail(c, E_CANCELLED, "the call was cancelled");
+		v = call_fail_stopped(c);
 	} else if (c->question) {
 		v = settle(c);
 	} else if (c->preview->reported) {

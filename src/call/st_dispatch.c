@@ -165,6 +165,7 @@ launch(struct call *c)
 	c->allowed_ms = attempt_ms(c);
 	if (call_alarm(c, c->allowed_ms) < 0 || start_job(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
+	superseding_effect_begins(c);
 	if (c->attempts++ == 0)
 		c->called_mono_us = clock_mono_us();
 	if (!c->called_event[0]) {
@@ -189,6 +190,10 @@ is_still_the_same(const struct call *c)
 static enum verdict
 begin(struct call *c)
 {
+	enum verdict v = superseding_look(c); /* a person may have thought for long */
+
+	if (v != NEXT)
+		return v;
 	if (is_still_the_same(c))
 		return launch(c);
 	return call_fail(c, E_CHANGED, "%.*s has changed since this call was made",
@@ -217,10 +222,18 @@ held(struct call *c)
 		return WAIT;
 	call_move(c, PLACE_MOVING);
 	if (c->cancelled)
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
+		return call_fail_stopped(c);
 	if (code < 0)
 		return call_fail(c, code, "%s", err_row(code)->sentence);
 	return begin(c);
+}
+
+static enum verdict
+decided(struct call *c)
+{
+	enum verdict v = superseding_wake(c);
+
+	return v == NEXT ? begin(c) : v;
 }
 
 /* ---- what came of it ---- */
@@ -242,7 +255,7 @@ judge(struct call *c)
 			c->attempts > 1 ? ", nor when it was tried before" : "");
 	/* Cancelled too late it is done, and saying otherwise would be a lie. */
 	if (c->ending == E_CANCELLED && e->code < 0)
-		err_set(e, E_CANCELLED, "the call was cancelled");
+		call_stopped(c, e);
 }
 
 /* Errors of the tool are answers: whoever gives them is well. */
@@ -253,7 +266,8 @@ outcome_of(const struct call *c)
 
 	if (c->ending == E_TIMEOUT)
 		return BREAKER_BAD;
-	if (code == E_CANCELLED || code == E_STOPPING || code == E_CHANGED || code == E_LIMIT)
+	if (code == E_CANCELLED || code == E_SUPERSEDED || code == E_STOPPING ||
+	    code == E_CHANGED || code == E_LIMIT)
 		return BREAKER_UNKNOWN; /* by us, or there were too many of us */
 	if (code < 0 && c->out.broke)
 		return BREAKER_BAD;
@@ -337,7 +351,7 @@ paused(struct call *c)
 		return WAIT;
 	call_move(c, PLACE_MOVING);
 	if (c->cancelled)
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
+		return call_fail_stopped(c);
 	return begin(c);
 }
 
@@ -357,7 +371,7 @@ abandon(struct call *c)
 		    c, E_TIMEOUT,
 		    "%.*s did not finish in time, nor stop within %u seconds of being told to",
 		    STR_ARG(c->tool->name), seconds);
-	return call_fail(c, E_CANCELLED,
+	return call_fail(c, c->turn->superseding ? E_SUPERSEDED : E_CANCELLED,
 			 "the call was cancelled, but %.*s did not stop within %u seconds",
 			 STR_ARG(c->tool->name), seconds);
 }
@@ -409,6 +423,7 @@ dispatch_wake(struct call *c)
 	switch (c->place) {
 	case PLACE_HELD: return held(c);
 	case PLACE_PAUSING: return paused(c);
+	case PLACE_DECIDING: return decided(c);
 	default: return running(c);
 	}
 }
@@ -417,6 +432,7 @@ void
 dispatch_leave(struct call *c)
 {
 	meters_end(c, BREAKER_UNKNOWN);
+	superseding_effect_ends(c);
 	repeat_ended(c);
 	claim_drop(c);
 	call_calm(c);

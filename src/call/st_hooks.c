@@ -259,7 +259,7 @@ hooks_wake(struct call *c)
 {
 	if (c->cancelled) {
 		call_move(c, PLACE_MOVING);
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
+		return call_fail_stopped(c);
 	}
 	if (!hook_run_over(c->hook_run))
 		return WAIT;

@@ -1,4 +1,5 @@
-/* st_policy.c - allow, ask or deny, and which rule decided. */
+/* st_policy.c - allow, ask or deny, and which rule decided; and whether the turn is still wanted.
+ */
 
 #include "call/stage.h"
 
@@ -86,8 +87,8 @@ ask_anyway(struct call *c)
 		c->mode = MODE_PROMPT;
 }
 
-enum verdict
-policy_enter(struct call *c)
+static enum verdict
+rule(struct call *c)
 {
 	struct ruling ruling = policy_decide(c->gw->policy, c->tool->name, c->tool->capability,
 					     workspace_path(c->session->workspace));
@@ -111,4 +112,18 @@ policy_enter(struct call *c)
 		return v;
 	c->ask = c->alone || v == WAIT;
 	return NEXT;
+}
+
+enum verdict
+policy_enter(struct call *c)
+{
+	enum verdict v = rule(c);
+
+	return v == NEXT ? superseding_look(c) : v;
+}
+
+enum verdict
+policy_wake(struct call *c)
+{
+	return superseding_wake(c);
 }

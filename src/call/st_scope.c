@@ -116,7 +116,7 @@ scope_wake(struct call *c)
 {
 	if (c->cancelled) {
 		call_move(c, PLACE_MOVING);
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
+		return call_fail_stopped(c);
 	}
 	if (!c->check->finished && !c->overdue)
 		return WAIT;

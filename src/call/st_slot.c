@@ -30,7 +30,7 @@ slot_wake(struct call *c)
 	if (!c->cancelled && !c->slot.held)
 		return WAIT;
 	call_move(c, PLACE_MOVING);
-	return c->cancelled ? call_fail(c, E_CANCELLED, "the call was cancelled") : NEXT;
+	return c->cancelled ? call_fail_stopped(c) : NEXT;
 }
 
 void

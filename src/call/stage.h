@@ -47,6 +47,10 @@ enum verdict call_fail(struct call *c, int code, const char *fmt, ...) PRINTF_LI
 /* With the error somebody else wrote. */
 enum verdict call_fail_with(struct call *c, const struct err *e);
 
+/* It was cancelled, or its turn was given up. */
+enum verdict call_fail_stopped(struct call *c);
+void call_stopped(const struct call *c, struct err *e);
+
 /* Rest in a place; the only way to move. */
 void call_move(struct call *c, enum place to);
 
@@ -115,6 +119,16 @@ void late_forget(struct gateway *gw);
 void repeat_look(struct call *c);
 void repeat_ended(struct call *c);
 
+/* superseding.c: may a tool that cannot be taken back run, with a message the turn does not know?
+ * NEXT, WAIT (in PLACE_DECIDING, until superseding_wake says otherwise) or FAIL. */
+enum verdict superseding_look(struct call *c);
+enum verdict superseding_wake(struct call *c);
+/* An attempt begins that changes something; the call leaves its tool. */
+void superseding_effect_begins(struct call *c);
+void superseding_effect_ends(struct call *c);
+/* turn_settle; where that ends a turn that was given up, what it did is taken back before. */
+void superseding_settle(struct gateway *gw, struct turn *t, size_t index, struct turn_result *came);
+
 struct grant_ask call__grant_ask(const struct call *c);
 /* What was answered before: NEXT, FAIL, or WAIT when a person has to be asked. */
 enum verdict call__remembered(struct call *c);
@@ -128,6 +142,7 @@ enum verdict admit_wake(struct call *c);
 enum verdict hooks_wake(struct call *c);
 enum verdict hooks_after(struct call *c);
 void hooks_leave(struct call *c);
+enum verdict policy_wake(struct call *c);
 enum verdict scope_wake(struct call *c);
 void scope_leave(struct call *c);
 enum verdict confirm_wake(struct call *c);

@@ -399,6 +399,7 @@ apply(struct config_reading *r, const char *workspace)
 	    (code = tunings_new(y, json_get(root, S("tools")), &c->tunings, e)) < 0 ||
 	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0)
 		return code;
+	config__effects(c, root);
 	return config__servers(r, root);
 }
 

@@ -11,6 +11,7 @@
  *   config_hooks.c    programs that look at calls
  *   config_vars.c     ${VAR} and its like
  *   config_env.c      the environment of a server that is started here
+ *   config_effects.c  acf, tools.side_effects: how turns are given up, and effects taken back
  *   config_confine.c  confinement: what is started here may reach
  *
  * What is wrong with one server beyond the form (a variable that is not set) disables that server
@@ -27,6 +28,7 @@
 #include "policy/policy.h"
 #include "policy/tuning.h"
 #include "provider/mcp.h"
+#include "session/supersede.h"
 
 struct hook;
 
@@ -47,12 +49,20 @@ struct config_undo {
 	int64_t keep_mib, keep_days;
 };
 
+/* How a turn is given up for a message, and its effects are taken back. */
+struct config_effects {
+	enum supersede_action supersede;
+	unsigned decide_ms, compensate_ms;
+	bool keep_compensatable; /* what could be taken back is not, and the turn goes on */
+};
+
 struct config {
 	struct policy *policy;
 	struct tunings *tunings; /* a reference */
 	struct config_tools builtin;
 	struct config_results results;
 	struct config_undo undo;
+	struct config_effects effects;
 	struct confine_settings confinement;
 	int64_t retention_days;
 	const char *workspace; /* of clients that name none; NULL: there is none */

@@ -56,4 +56,7 @@ bool env_name_fits(struct str name);
 /* NAME=value lines of a dotenv file. False: why is in *problem. */
 bool env_put_file(struct env *e, const char *path, struct buf *problem);
 
+/* config_effects.c; the file fits the schema. */
+void config__effects(struct config *c, const struct json *root);
+
 #endif

@@ -66,6 +66,8 @@ struct hf {
 		char tried[DIGEST_TEXT]; /* the file that was read last */
 	} reloading;
 	struct list subscribers;
+	hf_supersede_fn decides; /* what becomes of turns; or NULL */
+	void *decides_arg;
 	struct list change_readers; /* file_changes.c */
 	int change_readers_made;
 	struct err err;
@@ -110,6 +112,8 @@ void hf__unwire(struct hf *hf);
 struct artifacts_spec hf__artifacts_spec(const struct hf *hf); /* as the configuration says */
 struct undo_spec hf__undo_spec(const struct hf *hf);           /* the same, without a path */
 void hf__warn(struct hf *hf); /* what the configuration says that will have no effect */
+
+void hf__effects_set(struct hf *hf); /* as the configuration says */
 
 /* reload.c */
 #define CONFIG_QUIET_MS 200                  /* editors write in several steps */

@@ -237,6 +237,18 @@ leave_it_behind(void)
 	_exit(write(STDERR_FILENO, words, sizeof(words) - 1) < 0 ? 126 : 1);
 }
 
+void
+hf__effects_set(struct hf *hf)
+{
+	const struct config_effects *from = &hf->config.effects;
+	struct superseding *to = &hf->gw.supersede;
+
+	to->how = from->supersede;
+	to->decide_ms = from->decide_ms;
+	to->keep_compensatable = from->keep_compensatable;
+	hf->gw.compensate_ms = from->compensate_ms;
+}
+
 static int
 wire_gateway(struct hf *hf, struct err *e)
 {
@@ -263,6 +275,7 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .left_behind = hf->inner ? leave_it_behind : NULL,
 	    .house = &hf->house,
 	};
+	hf__effects_set(hf);
 	gateway_init(&hf->gw);
 	hf->gateway_ready = true;
 	int code = hf__hooks_set(hf, &hf->config, e);

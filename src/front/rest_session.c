@@ -68,6 +68,8 @@ struct opening {
 	struct visit visit; /* http is NULL once the peer is gone */
 	session_begun_fn begun;
 	enum session_kind kind;
+	enum supersede_action supersede;
+	bool groups;
 	char client[sizeof(((struct session *)0)->client)];
 	char path[LIMIT_PATH];
 	const char *const *shut;
@@ -104,7 +106,12 @@ opening_finish(struct opening *o, struct session **ret)
 		return o->err.code;
 	if (gw->stopping)
 		return err_plain(&o->err, E_STOPPING);
-	return session_open(gw->sessions, &spec, ret, &o->err);
+	int code = session_open(gw->sessions, &spec, ret, &o->err);
+	if (code == 0) {
+		(*ret)->inbox.how = o->supersede;
+		(*ret)->inbox.groups = o->groups;
+	}
+	return code;
 }
 
 /* The front itself may be gone by now if the peer is: it is not touched then. */
@@ -166,12 +173,15 @@ session_begin(const struct visit *v, struct str workspace, struct str kind, stru
 }
 
 struct session_order {
-	struct str workspace, kind, client;
+	struct str workspace, kind, client, supersede;
+	bool turn_groups;
 };
 static const struct json_field session_fields[] = {
     FIELD_REQUIRED(struct session_order, workspace, WANT_STR),
     FIELD(struct session_order, kind, WANT_STR),
     FIELD(struct session_order, client, WANT_STR),
+    FIELD(struct session_order, supersede, WANT_STR),
+    FIELD(struct session_order, turn_groups, WANT_BOOL),
 };
 
 static void
@@ -184,6 +194,7 @@ void
 route_session_create(const struct visit *v)
 {
 	struct session_order order = {.client = S("rest")};
+	enum supersede_action supersede = AS_CONFIGURED;
 	struct json_doc *doc = NULL;
 	struct err e;
 
@@ -191,11 +202,18 @@ route_session_create(const struct visit *v)
 	if (code == 0)
 		code = json_fields(json_root(doc), session_fields, ARRAY_LEN(session_fields), "",
 				   &order, &e);
+	if (code == 0 && order.supersede.ptr && !supersede_mode_parse(order.supersede, &supersede))
+		code = err_set(&e, E_BAD_REQUEST, "supersede: must be %s", SUPERSEDE_MODES);
 	if (code == 0)
 		code =
 		    session_begin(v, order.workspace, order.kind, order.client, reply_created, &e);
-	if (code < 0)
+	if (code < 0) {
 		reply_err(v->http, &e);
+	} else {
+		struct opening *o = v->http->user;
+		o->supersede = supersede;
+		o->groups = order.turn_groups;
+	}
 	json_doc_unref(doc);
 }
 

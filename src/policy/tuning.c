@@ -165,6 +165,8 @@ rules_read(struct tunings *t, const struct json *section)
 {
 	for (struct json_iter it = json_iter(section); json_next(&it);) {
 		struct rule r = {.weight = weight_of(it.key)};
+		if (str_is(it.key, TUNING_SIDE_EFFECTS))
+			continue;
 		rule_read(&r, it.value);
 		if (str_is(it.key, "defaults")) {
 			rule_apply(&r, &t->base);
@@ -186,6 +188,8 @@ check(const struct yaml *y, const struct json *section, const struct tunings *t,
 	for (struct json_iter it = json_iter(section); json_next(&it);) {
 		struct rule r = {0};
 		struct tuning all = t->base;
+		if (str_is(it.key, TUNING_SIDE_EFFECTS))
+			continue;
 		rule_read(&r, it.value);
 		rule_apply(&r, &all);
 		struct str name = str_utf8_upto(it.key, 64);

@@ -47,6 +47,9 @@ extern const struct tuning tuning_plain, tuning_plain_server;
 
 struct tunings;
 
+#define TUNING_SIDE_EFFECTS "side_effects" /* beside the tools, and none: how effects are undone   \
+					    */
+
 /* From the value of `tools`, which fits the schema; NULL: nothing is said. E_CONFIG (settings that
  * contradict each other; line and key are named), E_NOMEM. */
 int tunings_new(const struct yaml *y, const struct json *section, struct tunings **ret,

@@ -130,6 +130,7 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	list_init(&s->running);
 	list_init(&s->waiting);
 	list_init(&s->turns);
+	inbox_init(&s->inbox);
 	if ((code = map_put(&set->by_id, id_str(&s->id), s)) < 0) {
 		session_unref(s);
 		return err_set(e, code, "too many sessions are open");
@@ -158,13 +159,15 @@ session_find(const struct sessions *s, struct str id)
 	return map_find(&s->by_id, id);
 }
 
-static bool
-has_open_turn(const struct session *s)
+struct turn *
+session_open_turn(const struct session *s)
 {
-	LIST_EACH (&s->turns, at)
-		if (CONTAINER_OF(at, struct turn, node)->state == TURN_OPEN)
-			return true;
-	return false;
+	LIST_EACH (&s->turns, at) {
+		struct turn *t = CONTAINER_OF(at, struct turn, node);
+		if (t->state == TURN_OPEN)
+			return t;
+	}
+	return NULL;
 }
 
 struct session *
@@ -173,7 +176,7 @@ session_idle(const struct sessions *set, uint64_t before_ms)
 	size_t at = 0;
 
 	for (struct session *s; (s = map_each(&set->by_id, &at));)
-		if (!s->attached && s->used_ms < before_ms && !has_open_turn(s))
+		if (!s->attached && s->used_ms < before_ms && !session_open_turn(s))
 			return s;
 	return NULL;
 }
@@ -215,6 +218,7 @@ session_unref(struct session *s)
 		return;
 	CHECK(s->running.len == 0 && s->waiting.len == 0);
 	turns_forget(s, 0);
+	inbox_done(&s->inbox);
 	asked_free(s->asked);
 	browse_seen_free(s->seen);
 	workspace_unref(s->workspace);
@@ -233,6 +237,27 @@ session_each(const struct sessions *s, size_t *at)
 	return map_each(&s->by_id, at);
 }
 
+/* The group of the turn that is open, or of the one that will take its place. */
+static const char *
+group_now(const struct session *s)
+{
+	const struct turn *open = session_open_turn(s);
+	const struct node *first = list_first(&s->inbox.waiting);
+	const char *group = open    ? open->group
+			    : first ? CONTAINER_OF(first, struct message, node)->group
+				    : "";
+
+	return group[0] ? group : NULL;
+}
+
+static void
+inbox_write(struct jw *w, const struct session *s)
+{
+	jw_member_int(w, "pending_messages", (int64_t)s->inbox.waiting.len);
+	jw_member_z(w, "turn_group_id", group_now(s));
+	jw_member_z(w, "supersede", supersede_name(s->inbox.how));
+}
+
 void
 session_write(struct jw *w, const struct session *s)
 {
@@ -248,6 +273,7 @@ session_write(struct jw *w, const struct session *s)
 	jw_member_int(w, "turns", (int64_t)s->turn_count);
 	jw_member_int(w, "running", (int64_t)s->running.len);
 	jw_member_int(w, "queued", (int64_t)s->waiting.len);
+	inbox_write(w, s);
 	jw_end(w);
 }
 

@@ -16,6 +16,7 @@
 #include "event/bus.h"
 #include "catalog/seen.h"
 #include "session/asked.h"
+#include "session/inbox.h"
 #include "session/repeat.h"
 #include "workspace/workspace.h"
 
@@ -44,6 +45,7 @@ struct session {
 	size_t ended_bytes;       /* and what they take */
 	char event[ULID_LEN + 1]; /* session.created */
 	struct repeat repeat;     /* what its last call was */
+	struct inbox inbox;       /* what the user said meanwhile */
 
 	/* Its own, made when it browses; NULL before. */
 	struct asked *asked;
@@ -88,6 +90,7 @@ void session_unref(struct session *s); /* takes NULL */
 
 size_t sessions_count(const struct sessions *s);                    /* open */
 struct session *session_each(const struct sessions *s, size_t *at); /* as map_each */
+struct turn *session_open_turn(const struct session *s);            /* the oldest; NULL = none */
 void session_write(struct jw *w, const struct session *s);
 
 /* A place among the calls that run together. */

@@ -8,8 +8,10 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
-static const char *const state_names[] = {
-    [TURN_OPEN] = "open", [TURN_COMPLETED] = "completed", [TURN_CANCELLED] = "cancelled"};
+static const char *const state_names[] = {[TURN_OPEN] = "open",
+					  [TURN_COMPLETED] = "completed",
+					  [TURN_CANCELLED] = "cancelled",
+					  [TURN_SUPERSEDED] = "superseded"};
 
 const char *
 turn_state_name(enum turn_state s)
@@ -31,6 +33,10 @@ turn_free(struct turn *t)
 	}
 	list_remove(&t->node);
 	list_remove(&t->ended_node);
+	messages_free(&t->begun_by);
+	messages_free(&t->absorbed);
+	buf_done(&t->taken_back);
+	free(t->stopped_at);
 	for (size_t i = 0; i < t->count; i++) {
 		free(t->results[i].tool_use_id); /* and with it the name of the tool */
 		buf_done(&t->results[i].content);
@@ -99,6 +105,8 @@ turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended,
 	t->count = count;
 	t->shape = shape;
 	t->attended = attended;
+	list_init(&t->begun_by);
+	list_init(&t->absorbed);
 	*ret = t;
 	return 0;
 }
@@ -132,8 +140,9 @@ turn_begin(struct turn *t)
 {
 	struct bus *bus = t->session->sessions->bus;
 
+	inbox_begin(t);
 	list_push(&t->session->turns, &t->node);
-	turn_grow(t, bare_bytes(t));
+	turn_grow(t, bare_bytes(t) + messages_bytes(&t->begun_by));
 	(void)has_room(t->session->sessions, 0); /* the oldest go */
 	t->session->turn_count++;
 	t->session->used_ms = clock_mono_ms();
@@ -145,6 +154,10 @@ turn_begin(struct turn *t)
 					  .parent = str_of(t->session->event),
 				      });
 	jw_member_int(w, "tool_call_count", (int64_t)t->count);
+	if (t->group[0])
+		jw_member_z(w, "turn_group_id", t->group);
+	if (t->superseded_from.text[0])
+		jw_member_z(w, "superseded_from", t->superseded_from.text);
 	bus_end(bus, t->event);
 }
 
@@ -174,18 +187,21 @@ turn_end(struct turn *t)
 
 	for (size_t i = 0; i < t->count; i++)
 		failed += t->results[i].is_error;
-	t->state = t->cancelling ? TURN_CANCELLED : TURN_COMPLETED;
+	t->state = t->superseding  ? TURN_SUPERSEDED
+		   : t->cancelling ? TURN_CANCELLED
+				   : TURN_COMPLETED;
+	bool given_up = t->state != TURN_COMPLETED;
 	t->session->used_ms = clock_mono_ms();
 
 	struct jw *w =
 	    bus_begin(bus, &(struct event_draft){
-			       .type = t->cancelling ? EVENT_TURN_CANCELLED : EVENT_TURN_COMPLETED,
+			       .type = given_up ? EVENT_TURN_CANCELLED : EVENT_TURN_COMPLETED,
 			       .session = id_str(&t->session->id),
 			       .turn = id_str(&t->id),
 			       .parent = str_of(t->event),
 			   });
-	if (t->cancelling)
-		jw_member_z(w, "reason", "user_cancel");
+	if (given_up)
+		jw_member_z(w, "reason", t->superseding ? "superseded" : "user_cancel");
 	jw_member_int(w, "tool_call_count", (int64_t)t->count);
 	jw_member_int(w, "failed", (int64_t)failed);
 	jw_key(w, "wall_time_seconds");
@@ -362,6 +378,31 @@ turn_write_result(struct jw *w, const struct turn *t, size_t i)
 	(t->shape == SHAPE_OPENAI ? openai_result : anthropic_result)(w, &t->results[i]);
 }
 
+/* Only where somebody spoke, or asked for groups: others see what they always saw. */
+static void
+write_group(struct jw *w, const struct turn *t)
+{
+	if (t->group[0])
+		jw_member_z(w, "turn_group_id", t->group);
+	if (t->superseded_from.text[0])
+		jw_member_z(w, "superseded_from", t->superseded_from.text);
+	if (t->superseding) {
+		jw_member_z(w, "superseded_by",
+			    t->superseded_by.text[0] ? t->superseded_by.text : NULL);
+		jw_member_z(w, "interrupt_point", t->stopped_at);
+	}
+	if (t->taken_back.len) {
+		jw_key(w, "compensation");
+		jw_raw(w, buf_str(&t->taken_back));
+	}
+	if (t->committed)
+		jw_member_bool(w, "committed", true);
+	if (t->begun_by.len)
+		jw_key(w, "messages_taken"), messages_write(w, &t->begun_by);
+	if (t->absorbed.len)
+		jw_key(w, "absorbed_messages"), messages_write(w, &t->absorbed);
+}
+
 void
 turn_write(struct jw *w, const struct turn *t)
 {
@@ -369,6 +410,7 @@ turn_write(struct jw *w, const struct turn *t)
 	jw_member_z(w, "turn_id", t->id.text);
 	jw_member_z(w, "session_id", t->session->id.text);
 	jw_member_z(w, "state", turn_state_name(t->state));
+	write_group(w, t);
 	jw_key(w, "calls");
 	jw_array(w);
 	for (size_t i = 0; i < t->count; i++)

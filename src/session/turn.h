@@ -14,7 +14,7 @@
 #include "mcp/behind.h"
 #include "session/session.h"
 
-enum turn_state { TURN_OPEN, TURN_COMPLETED, TURN_CANCELLED };
+enum turn_state { TURN_OPEN, TURN_COMPLETED, TURN_CANCELLED, TURN_SUPERSEDED };
 const char *turn_state_name(enum turn_state s);
 
 /* How the agent's message was shaped; the results go back in the same shape. */
@@ -50,6 +50,22 @@ struct turn {
 	bool attended;         /* somebody who can be asked stands behind this message */
 	struct behind *behind; /* who made it; NULL: nobody, or gone. Borrowed */
 	bool cancelling;
+
+	/* Messages of the user (inbox.h): what it knows of, what it has, and what came of them. */
+	uint64_t heard;
+	struct list begun_by, absorbed; /* struct message */
+	struct id superseded_from, superseded_by;
+	bool superseding;      /* given up for a message */
+	bool forced;           /* to its end, whatever comes */
+	struct id asks;        /* what becomes of it is being decided; "": not */
+	char *stopped_at;      /* the tool that was not run for it; owned, or NULL */
+	struct buf taken_back; /* JSON: what giving it up has undone, or empty */
+
+	/* What it did so far that others can see: done (or nobody knows), and under way. */
+	unsigned effects, effects_running;
+	bool committed;     /* one of them cannot be taken back */
+	bool compensatable; /* one of them can */
+
 	size_t count;
 	size_t settled;
 	struct turn_result *results;
@@ -73,6 +89,13 @@ void turn_begin(struct turn *t); /* announces it */
 void turn_orphan(struct turn *t);
 
 struct turn *turn_find(const struct session *s, struct str id); /* NULL = none */
+
+/* There is a message it has not heard of, and it may be asked what to do. */
+static inline bool
+turn_interrupted(const struct turn *t)
+{
+	return t->heard != t->session->inbox.came && !t->forced;
+}
 
 /* What came of a call, from is_error on; the buffers' contents move into the turn. The last one
  * ends the turn. A content that passes LIMIT_TURN_BYTES with those before it, or finds no room at
