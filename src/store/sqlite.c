@@ -168,6 +168,7 @@ store_put_session(struct store *s, const struct store_session *row)
 	const struct value values[] = {
 	    value_str(row->id),     value_str(row->workspace),  value_z(row->kind),
 	    value_str(row->client), value_int(row->created_us), value_time(row->ended_us),
+	    value_str(row->tenant), value_str(row->agent),
 	};
 
 	return writer__put(&s->writer, OP_SESSION, values, ARRAY_LEN(values));

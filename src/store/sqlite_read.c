@@ -15,7 +15,7 @@
 #include "base/limits.h"
 #include "json/write.h"
 
-enum as { AS_TEXT, AS_TIME };
+enum as { AS_TEXT, AS_TIME, AS_OWNER };
 
 static const struct column {
 	const char *name; /* in the table */
@@ -28,6 +28,8 @@ static const struct column {
     {"client", "client", AS_TEXT},
     {"created_us", "created_at", AS_TIME},
     {"ended_us", "ended_at", AS_TIME},
+    {"tenant", "tenant", AS_OWNER},
+    {"agent", "agent", AS_OWNER},
 };
 
 /* A filter without a clause does not concern sessions. ?n is 1 + its place in enum filter. */
@@ -205,8 +207,10 @@ column_write(struct jw *w, const struct column *c, sqlite3_stmt *st, int at)
 {
 	char time[CLOCK_TEXT];
 
+	if (c->as == AS_OWNER && sqlite3_column_type(st, at) == SQLITE_NULL)
+		return;
 	jw_key(w, c->key);
-	if (c->as == AS_TEXT || sqlite3_column_type(st, at) == SQLITE_NULL) {
+	if (c->as == AS_OWNER || c->as == AS_TEXT || sqlite3_column_type(st, at) == SQLITE_NULL) {
 		jw_str(w, db__text(st, at));
 		return;
 	}

@@ -29,10 +29,16 @@
 
 static const char *const op_sql[OP__COUNT] = {
     [OP_SESSION] = "INSERT OR REPLACE INTO sessions (id, workspace, kind, client, created_us,"
-		   " ended_us) VALUES (?, ?, ?, ?, ?, ?)",
+		   " ended_us, tenant, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     [OP_GRANT] = "INSERT OR REPLACE INTO grants (id, workspace, tool, prefix, allow, created_us,"
 		 " answered_by) VALUES (?, ?, ?, ?, ?, ?, ?)",
     [OP_DROP_GRANT] = "DELETE FROM grants WHERE id = ?",
+    [OP_SETTING] = "INSERT OR REPLACE INTO settings (kind, tenant, agent, name, id, json,"
+		   " created_us, updated_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    [OP_DROP_SETTING] = "DELETE FROM settings WHERE kind = ? AND tenant = ? AND agent = ? AND"
+			" name = ?",
+    [OP_DROP_AGENT] = "DELETE FROM settings WHERE tenant = ? AND agent = ?",
+    [OP_DROP_TENANT] = "DELETE FROM settings WHERE tenant = ?",
     [OP_BEGIN] = "BEGIN IMMEDIATE",
     [OP_COMMIT] = "COMMIT",
     [OP_ROLLBACK] = "ROLLBACK",

@@ -76,6 +76,7 @@ struct store_session {
 	struct str workspace;
 	const char *kind;             /* "main", "worker" */
 	struct str client;            /* who opened it, for showing */
+	struct str tenant, agent;     /* {NULL,0}: the default ones */
 	int64_t created_us, ended_us; /* ended 0 = open */
 };
 
@@ -90,12 +91,26 @@ struct store_grant {
 	struct str by;
 };
 
+/* Something that is set up besides the configuration: a tenant, an agent, a definition, an
+ * activation. */
+struct store_setting {
+	const char *kind;               /* "tenant", "agent", "definition", "activation" */
+	struct str tenant, agent, name; /* "" where it has none; together with the kind its key */
+	struct str id;                  /* a UUID */
+	struct str json;
+	int64_t created_us, updated_us;
+};
+
 /* E_LIMIT when the queue is full, E_NOMEM. */
 int store_put_event(struct store *s, const struct store_event *row);
 int store_put_call(struct store *s, const struct store_call *row);
 int store_put_session(struct store *s, const struct store_session *row);
 int store_put_grant(struct store *s, const struct store_grant *row);
 int store_delete_grant(struct store *s, struct str id);
+int store_put_setting(struct store *s, const struct store_setting *row);
+int store_drop_setting(struct store *s, const struct store_setting *key); /* by its key alone */
+int store_drop_agent(struct store *s, struct str tenant, struct str agent); /* with all it has */
+int store_drop_tenant(struct store *s, struct str tenant);                  /* the same */
 
 /* After everything put so far is committed (code 0) or could not be (E_STORE). */
 int store_sync(struct store *s, void (*done)(int code, void *arg), void *arg);
@@ -137,6 +152,9 @@ int store_find_sessions(struct store *s, const struct store_query *q, store_page
 /* At start, blocking. */
 int store_load_grants(struct store *s, void (*each)(const struct store_grant *g, void *arg),
 		      void *arg, struct err *e);
+/* Tenants first, then agents, then what these have. */
+int store_load_settings(struct store *s, void (*each)(const struct store_setting *row, void *arg),
+			void *arg, struct err *e);
 int store_last_event_id(struct store *s, char ret[27], struct err *e); /* "" when there is none */
 
 /* Forget events that are no audit events, calls, and sessions without calls, all older than this.
