@@ -93,7 +93,6 @@ struct job_context {
 	struct witness *witness; /* of changes to files; the job's own, or NULL */
 	bool track; /* tell the witness what else has become of the workspace meanwhile */
 	enum confinement_profile profile; /* of what it starts */
-	struct str effect_key; /* of the effect ledger, for those who can be told; or {NULL,0} */
 };
 
 struct job {
