@@ -269,6 +269,7 @@ an_abandoned_command_is_nobodys_and_is_freed_at_its_end(void **state)
 {
 	struct bench *b = *state;
 	const struct tool *t = catalog_find(b->catalog, S("shell"));
+	const unsigned others = t->refs;
 	struct timer timer = {0};
 
 	b->ready = "ready";
@@ -276,7 +277,7 @@ an_abandoned_command_is_nobodys_and_is_freed_at_its_end(void **state)
 	b->job = bench_start(
 	    b, JOB_RUN, "shell",
 	    "{\"command\":\"trap 'echo late; exit' TERM; echo ready; while :; do :; done\"}");
-	while (t->refs > 1) { /* the job holds one until it is freed */
+	while (t->refs > others) { /* the job holds one until it is freed */
 		timer_start(b->loop, &timer, 5, stop_loop, b->loop);
 		loop_run(b->loop);
 	}
