@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "call/stage.h"
+#include "policy/effect.h"
 
 #define HEAD_KEPT (16 * KIB)
 
@@ -51,7 +52,9 @@ journal_put(struct call *c, const char *state)
 		.turn = id_str(&c->turn->id),
 		.tool = c->tool_name,
 		.capability = c->tool ? capability_name(c->tool->capability) : NULL,
-		.reversibility = c->tool ? reversibility_name(c->tool->reversibility) : NULL,
+		.reversibility =
+		    c->tool ? reversibility_name(effect_of(c->tool, c->tuning).reversibility)
+			    : NULL,
 		.state = state,
 		.error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
 		.message = failed ? str_of(err_text(&c->err)) : (struct str){NULL, 0},

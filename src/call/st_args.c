@@ -84,6 +84,11 @@ args_enter(struct call *c)
 		return FAIL;
 	if (!schema_fits(schema, c->input))
 		return fail_invalid(c, schema);
+	/* The function behind a definition relies on its own. */
+	if (c->tool->inner && tool_schema(c->tool->inner, &schema, &c->err) < 0)
+		return FAIL;
+	if (c->tool->inner && !schema_fits(schema, c->input))
+		return fail_invalid(c, schema);
 	if (fingerprint(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
 	repeat_look(c);

@@ -20,6 +20,7 @@
 #include "call/changes.h"
 #include "call/stage.h"
 #include "minder/minder.h"
+#include "policy/effect.h"
 
 /* A command that is being killed is not left behind: grace, a minder that had to be killed, what
  * that one left to be found, and the ends of the streams. */
@@ -182,6 +183,9 @@ is_still_the_same(const struct call *c)
 {
 	const struct tool *now = catalog_find(c->gw->catalog, c->tool->id);
 
+	if (c->tool->gateway.ptr)
+		return now == c->tool || (now && str_eq(now->gateway, c->tool->gateway) &&
+					  strcmp(now->digest, c->tool->digest) == 0);
 	return now == c->tool || !c->tool->server.ptr ||
 	       (now && !now->changed && str_eq(now->server, c->tool->server) &&
 		json_equal(now->definition, c->tool->definition));
@@ -278,13 +282,14 @@ outcome_of(const struct call *c)
 static const char *
 worth_again(const struct call *c)
 {
-	bool twice_is_fine = c->tool->reversibility <= REV_IDEMPOTENT;
+	enum reversibility taken_back = effect_of(c->tool, c->tuning).reversibility;
+	bool twice_is_fine = taken_back <= REV_IDEMPOTENT;
 
 	if (c->cancelled || c->out.err.code == 0 || c->gw->stopping)
 		return NULL;
 	if (c->ending == E_TIMEOUT)
-		return c->tool->reversibility == REV_PURE ? "timeout" : NULL;
-	if (c->ending || !c->out.broke || (!twice_is_fine && !c->out.never_left))
+		return taken_back == REV_PURE ? "timeout" : NULL;
+	if (c->ending || !c->out.broke || (!twice_is_fine && !c->out.never_left && !c->out.refused))
 		return NULL;
 	return c->out.never_left ? "not_sent" : err_row(c->out.err.code)->word;
 }
@@ -301,13 +306,21 @@ pause_ms(const struct call *c)
 	return said > own ? said : own;
 }
 
+/* What the configuration says of the tool, or of its gateway. */
+static unsigned
+call_attempts(const struct call *c)
+{
+	return c->tool->attempts && !c->tuning->attempts_said ? c->tool->attempts
+							      : c->tuning->retry.attempts;
+}
+
 static void
 announce_retrying(struct call *c, const char *reason, uint64_t delay_ms)
 {
 	struct jw *w = call_event(c, EVENT_TOOL_RETRYING, c->called_event);
 
 	jw_member_int(w, "attempt", c->attempts + 1);
-	jw_member_int(w, "of", c->tuning->retry.attempts);
+	jw_member_int(w, "of", call_attempts(c));
 	jw_member_int(w, "delay_ms", (int64_t)delay_ms);
 	jw_member_z(w, "reason", reason);
 	jw_member_z(w, "error_message", err_text(&c->out.err));
@@ -331,7 +344,7 @@ static bool
 pauses(struct call *c)
 {
 	const struct retry *r = &c->tuning->retry;
-	const char *reason = c->attempts < r->attempts ? worth_again(c) : NULL;
+	const char *reason = c->attempts < call_attempts(c) ? worth_again(c) : NULL;
 	uint64_t delay_ms = reason ? pause_ms(c) : 0;
 
 	if (!reason || delay_ms > r->max_ms || ran_ms(c) + delay_ms >= call_max_ms(c) ||

@@ -19,7 +19,7 @@ call__grant_ask(const struct call *c)
 	    .session = id_str(&c->session->id),
 	    .workspace = str_of(workspace_path(c->session->workspace)),
 	    /* A name may come to mean another server's tool; an id may not. */
-	    .tool = c->tool->server.ptr ? c->tool->id : c->tool->name,
+	    .tool = c->tool->server.ptr || c->tool->gateway.ptr ? c->tool->id : c->tool->name,
 	    .command = command_of(c),
 	};
 }
@@ -64,7 +64,7 @@ secret_touched(const struct call *c)
 		found = secret_file(secrets, path);
 	if (!found.ptr && command.ptr)
 		found = secret_in_command(secrets, command);
-	if (!found.ptr && c->tool->server.ptr)
+	if (!found.ptr && (c->tool->server.ptr || c->tool->gateway.ptr))
 		found = secret_in_strings(secrets, c->input);
 	return found;
 }
@@ -97,8 +97,15 @@ rule(struct call *c)
 	c->rule = arena_str(c->arena, ruling.rule);
 	if (c->tool->confirm >= 0 && !str_starts(c->rule, S("per_tool."))) {
 		c->mode = (enum policy_mode)c->tool->confirm;
-		c->rule = str_of(
-		    arena_printf(c->arena, "mcpServers.%.*s.confirm", STR_ARG(c->tool->server)));
+		c->rule = str_of(arena_printf(c->arena, "%s.%.*s.confirm",
+					      c->tool->gateway.ptr ? "openapi" : "mcpServers",
+					      STR_ARG(c->tool->server)));
+	}
+	if (c->tool->requires_confirmation && c->mode == MODE_AUTO &&
+	    !str_starts(c->rule, S("per_tool."))) {
+		c->mode = MODE_PROMPT;
+		c->rule = str_of(arena_printf(c->arena, "definitions.%.*s.requires_confirmation",
+					      STR_ARG(c->tool->name)));
 	}
 	if (c->mode == MODE_DENY)
 		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)",

@@ -400,7 +400,9 @@ apply(struct config_reading *r, const char *workspace)
 	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0)
 		return code;
 	config__effects(c, root);
-	return config__servers(r, root);
+	if ((code = config__servers(r, root)) < 0)
+		return code;
+	return config__defined(r, root);
 }
 
 /* Put the file's name before what is wrong in it. */
@@ -413,7 +415,7 @@ name_file(const char *path, int code, struct err *e)
 }
 
 static int
-parse(struct str text, const char *workspace, struct config *ret, struct err *e)
+parse(struct str text, const char *workspace, const char *state, struct config *ret, struct err *e)
 {
 	const char *home = getenv("HOME");
 	struct yaml y = {0};
@@ -424,6 +426,7 @@ parse(struct str text, const char *workspace, struct config *ret, struct err *e)
 		    .yaml = &y,
 		    .config = ret,
 		    .home = home && home[0] == '/' ? home : NULL,
+		    .state = state,
 		    .err = e,
 		};
 		code = apply(&r, workspace);
@@ -444,7 +447,7 @@ config_read(struct str text, const char *workspace, struct config *ret, struct e
 {
 	int code = begin(ret, e);
 
-	return code < 0 ? code : parse(text, workspace, ret, e);
+	return code < 0 ? code : parse(text, workspace, NULL, ret, e);
 }
 
 int
@@ -464,7 +467,7 @@ config_load(const struct config_source *from, struct config *ret, struct err *e)
 		digest_bytes(buf_str(&text), ret->digest);
 	if (code == 1 && from->path)
 		code = err_set(e, E_CONFIG, "%s: no such file", from->path);
-	if (code >= 0 && (code = parse(buf_str(&text), from->workspace, ret, e)) < 0)
+	if (code >= 0 && (code = parse(buf_str(&text), from->workspace, from->state, ret, e)) < 0)
 		code = name_file(file, E_CONFIG, e);
 	buf_done(&text);
 	return code;
@@ -485,6 +488,7 @@ void
 config_done(struct config *c)
 {
 	config__hooks_done(c);
+	config__defined_done(c);
 	policy_free(c->policy);
 	tunings_unref(c->tunings);
 	arena_free(c->arena);

@@ -8,6 +8,7 @@
  *
  *   config.c          the file; settings of our own; the schema
  *   config_servers.c  mcpServers and servers: what becomes of each
+ *   config_defined.c  definitions, tool_gateway and openapi
  *   config_hooks.c    programs that look at calls
  *   config_vars.c     ${VAR} and its like
  *   config_env.c      the environment of a server that is started here
@@ -27,6 +28,7 @@
 #include "loop/confine.h"
 #include "policy/policy.h"
 #include "policy/tuning.h"
+#include "provider/defined.h"
 #include "provider/mcp.h"
 #include "session/supersede.h"
 
@@ -56,6 +58,25 @@ struct config_effects {
 	bool keep_compensatable; /* what could be taken back is not, and the turn goes on */
 };
 
+/* A tool that is defined in the file, or why it cannot be. */
+struct config_definition {
+	struct definition *definition; /* a reference, or NULL */
+	const char *problem;           /* NULL: none */
+	unsigned line;
+};
+
+/* A document of OpenAPI. */
+struct config_import {
+	struct str name;
+	const char *from; /* file or url, as it is written */
+	bool is_url;
+	const char *problem;             /* NULL: none */
+	struct definition **definitions; /* references */
+	size_t count, left_out;
+	const char *notes; /* what was left out, line by line; NULL: nothing */
+	int confirm;       /* enum policy_mode, or -1 */
+};
+
 struct config {
 	struct policy *policy;
 	struct tunings *tunings; /* a reference */
@@ -71,6 +92,14 @@ struct config {
 	struct upstream_spec *servers;
 	struct mcp_settings *settings;
 	size_t server_count;
+	struct kinds_settings gateways; /* its guard is a reference */
+	struct config_definition *definitions;
+	size_t definition_count;
+	struct config_import *imports;
+	size_t import_count;
+	const char *const *variables; /* patterns: what definitions from elsewhere may name */
+	const char *home;             /* NULL: not known */
+
 	const char *const *disabled; /* names of those that are not, by the file's own word */
 	size_t disabled_count;
 
@@ -87,7 +116,8 @@ struct config {
 struct config_source {
 	const char *path; /* NULL: the usual place, where it may be missing */
 	const char
-	    *workspace; /* absolute: the default workspace unless the file names one; or NULL */
+	    *workspace;    /* absolute: the default workspace unless the file names one; or NULL */
+	const char *state; /* the state directory, where copies of documents are; or NULL */
 };
 
 /* E_CONFIG; *ret is to be done with in any case. May be called on a worker. */
@@ -98,6 +128,13 @@ void config_done(struct config *c); /* zeroed memory too */
 
 /* The digest of the file as it is now: "" when it is not there or cannot be read. */
 void config_digest(const char *path, char out[static DIGEST_TEXT]);
+
+/* ${VAR} and its like for definitions of the file itself, and for others. Borrow c. */
+struct variables config_variables(const struct config *c);
+struct variables config_variables_foreign(const struct config *c);
+
+/* Where the copy of a document from this address is. False: no room. */
+bool config_import_path(const char *state, struct str url, struct buf *out);
 
 struct str config_schema(void); /* data/config.schema.json */
 

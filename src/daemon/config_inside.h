@@ -9,7 +9,8 @@
 struct config_reading {
 	const struct yaml *yaml;
 	struct config *config;
-	const char *home; /* NULL: not known */
+	const char *home;  /* NULL: not known */
+	const char *state; /* the same */
 	struct err *err;
 };
 
@@ -31,6 +32,10 @@ const uint16_t *config__ports(struct arena *a, const struct json *v, size_t *ret
 /* config_hooks.c. E_CONFIG, E_NOMEM; what was read so far is to be done with. */
 int config__hooks(struct config_reading *r, const struct json *section);
 void config__hooks_done(struct config *c);
+
+/* config_defined.c. E_CONFIG, E_NOMEM; what was read so far is to be done with. */
+int config__defined(struct config_reading *r, const struct json *root);
+void config__defined_done(struct config *c);
 
 /* config_vars.c */
 struct vars {

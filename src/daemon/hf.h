@@ -11,6 +11,7 @@
 #include "holdfast.h"
 #include "loop/watch.h"
 #include "provider/builtin.h"
+#include "provider/defined.h"
 #include "provider/mcp.h"
 #include "undo/undo.h"
 
@@ -34,6 +35,8 @@ struct hf {
 	struct builtins *builtins;
 	struct upstreams *upstreams;
 	struct mcp_provider *mcp;
+	struct kinds *kinds;     /* who runs what was defined */
+	struct defined *defined; /* and what was */
 	struct servers *servers; /* what was told of them */
 	bool no_servers;
 	bool servers_over; /* none runs any more */
@@ -127,6 +130,15 @@ int hf__servers_set(struct hf *hf, const struct config *c, struct err *e);
 /* After a change: those that are others than before are started, to see what they offer now. */
 void hf__servers_refresh(struct hf *hf, const struct config *old);
 void hf__servers_close(struct hf *hf); /* after upstreams_stop, or before any was set */
+
+/* definitions.c */
+int hf__definitions_open(struct hf *hf, struct err *e);
+/* Those of c, which becomes hf->config when all else has gone well. E_NOMEM. */
+int hf__definitions_set(struct hf *hf, const struct config *c, struct err *e);
+void hf__definitions_functions(struct hf *hf); /* those that are registered are others */
+void hf__definitions_warn(struct hf *hf);
+void hf__definitions_write(struct jw *w, const struct hf *hf);
+void hf__definitions_close(struct hf *hf);
 
 /* janitor.c */
 void hf__start_janitor(struct hf *hf);

@@ -52,7 +52,9 @@ put_in_force(struct hf *hf)
 
 	if (code < 0)
 		return code;
-	if ((code = hf__servers_set(hf, &hf->reloading.next, e)) < 0) {
+	if ((code = hf__definitions_set(hf, &hf->reloading.next, e)) < 0 ||
+	    (code = hf__servers_set(hf, &hf->reloading.next, e)) < 0) {
+		(void)hf__definitions_set(hf, &old, NULL);
 		(void)hf__servers_set(hf, &old, NULL); /* as far as it can be had back */
 		(void)hf__hooks_set(hf, &old, NULL);
 		return code;
@@ -174,4 +176,5 @@ hf__write_config(struct jw *w, void *arg)
 		jw_z(w, hf->config.disabled[i]);
 	jw_end(w);
 	jw_end(w);
+	hf__definitions_write(w, hf);
 }

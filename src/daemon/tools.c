@@ -192,6 +192,7 @@ hf_register(struct hf *hf, const char *card, const struct hf_tool *tool, void *a
 				    .repair_arguments = tool->repair_arguments};
 	if (builtin_register(hf->builtins, hf->catalog, &spec, &e) < 0)
 		return hf__fail(hf, &e);
+	hf__definitions_functions(hf);
 	return 0;
 }
 
@@ -200,8 +201,10 @@ hf_unregister(struct hf *hf, const char *name)
 {
 	struct err e;
 
-	if (builtin_unregister(hf->builtins, hf->catalog, str_of(name)) == 0)
+	if (builtin_unregister(hf->builtins, hf->catalog, str_of(name)) == 0) {
+		hf__definitions_functions(hf);
 		return 0;
+	}
 	err_set(&e, E_NOT_FOUND, "there is no tool '%s'", name);
 	return hf__fail(hf, &e);
 }

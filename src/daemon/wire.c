@@ -40,7 +40,9 @@ keep_options(struct hf *hf, const struct hf_options *o, struct err *e)
 	hf->no_servers = o->no_servers || o->inner;
 	hf->workspace = o->workspace ? whole_path(o->workspace) : NULL;
 	hf->config_given = o->config ? strdup(o->config) : NULL;
-	hf->source = (struct config_source){.path = hf->config_given, .workspace = hf->workspace};
+	hf->source = (struct config_source){.path = hf->config_given,
+					    .workspace = hf->workspace,
+					    .state = hf->state_dir};
 	if ((o->workspace && !hf->workspace) || (o->config && !hf->config_given))
 		return err_plain(e, E_NOMEM);
 	return 0;
@@ -213,6 +215,7 @@ hf__warn(struct hf *hf)
 				 "problem", c->servers[i].problem.ptr, NULL);
 	policy_each_tool(c->policy, warn_unknown_tool, hf);
 	hf__hooks_warn(hf);
+	hf__definitions_warn(hf);
 	warn_unconfined(c);
 }
 
@@ -316,7 +319,9 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
 	    (code = wire_tools(hf, o, e)) < 0 ||
 	    (code = hf__learned_open(hf, !hf->ephemeral, e)) < 0 ||
-	    (code = hf__servers_open(hf, e)) < 0 || (code = wire_gateway(hf, e)) < 0 ||
+	    (code = hf__definitions_open(hf, e)) < 0 || (code = hf__servers_open(hf, e)) < 0 ||
+	    (code = wire_gateway(hf, e)) < 0 ||
+	    (code = hf__definitions_set(hf, &hf->config, e)) < 0 ||
 	    (code = hf__servers_set(hf, &hf->config, e)) < 0)
 		return code;
 	hf__warn(hf);
@@ -341,6 +346,7 @@ hf__unwire(struct hf *hf)
 	if (hf->gateway_ready)
 		gateway_done(&hf->gw);
 	hf__servers_close(hf);
+	hf__definitions_close(hf);
 	if (hf->questions)
 		questions_free(hf->questions);
 	if (hf->grants)

@@ -7,6 +7,7 @@
 #include "base/glob.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "catalog/tool.h"
 
 /* Two attempts, 200 ms, doubled up to 2 s, a fifth more or less. */
 const struct tuning tuning_plain = {
@@ -22,7 +23,7 @@ const struct tuning tuning_plain_server = {
 
 /* ---- what can be said ---- */
 
-enum kind { COUNT, SIZE, FACTOR, FLAG, PROFILE };
+enum kind { COUNT, SIZE, FACTOR, FLAG, PROFILE, VALUE };
 
 static const size_t sizes[] = {
     [COUNT] = sizeof(unsigned),
@@ -30,6 +31,7 @@ static const size_t sizes[] = {
     [FACTOR] = sizeof(double),
     [FLAG] = sizeof(bool),
     [PROFILE] = sizeof(enum confinement_profile),
+    [VALUE] = sizeof(const struct json *),
 };
 
 static const struct field {
@@ -56,6 +58,10 @@ static const struct field {
     {NULL, "repeat_limit", COUNT, 1, AT(repeat_limit)},
     {NULL, "confinement", PROFILE, 1, AT(confinement)},
     {NULL, "track_changes", FLAG, 1, AT(track_changes)},
+    {NULL, "side_effect_policy", VALUE, 1, AT(side_effect_policy)},
+    {NULL, "compensation_tool", VALUE, 1, AT(compensation_tool)},
+    {NULL, "compensation_args", VALUE, 1, AT(compensation_args)},
+    {NULL, "idempotency_key_fields", VALUE, 1, AT(idempotency_key_fields)},
 #undef AT
 };
 
@@ -86,6 +92,7 @@ field_read(const struct field *f, const struct json *v, struct tuning *to)
 	case FACTOR: *(double *)at = n; break;
 	case FLAG: *(bool *)at = json_bool(v); break;
 	case PROFILE: *(enum confinement_profile *)at = profile_of(json_str(v)); break;
+	case VALUE: *(const struct json **)at = v; break;
 	}
 }
 
@@ -95,6 +102,7 @@ struct rule {
 	size_t weight;
 	struct tuning says;
 	unsigned set; /* which of the fields */
+	bool attempts_said;
 };
 
 static void
@@ -108,6 +116,8 @@ rule_read(struct rule *r, const struct json *object)
 			continue;
 		field_read(f, v, &r->says);
 		r->set |= 1u << i;
+		r->attempts_said =
+		    r->attempts_said || f->at == offsetof(struct tuning, retry.attempts);
 	}
 }
 
@@ -118,6 +128,7 @@ rule_apply(const struct rule *r, struct tuning *to)
 		if (r->set & 1u << i)
 			memcpy((char *)to + fields[i].at, (const char *)&r->says + fields[i].at,
 			       sizes[fields[i].kind]);
+	to->attempts_said = to->attempts_said || r->attempts_said;
 }
 
 /* ---- all of it ---- */
@@ -130,7 +141,8 @@ struct entry {
 
 struct tunings {
 	unsigned refs;
-	struct rule *rules; /* the weightiest last */
+	struct json_doc *doc; /* what the values stand in; NULL: nothing is said */
+	struct rule *rules;   /* the weightiest last */
 	size_t count;
 	struct tuning base; /* with the defaults of the file */
 	bool plain;         /* nothing is said by name */
@@ -181,6 +193,24 @@ rules_read(struct tunings *t, const struct json *section)
 	return 0;
 }
 
+static int
+check_effects(const struct yaml *y, const struct json *at, const struct tuning *all,
+	      struct str name, struct err *e)
+{
+	struct err why;
+
+	if (all->compensation_args && !all->compensation_tool)
+		return err_set(e, E_CONFIG,
+			       "line %u: tools.%.*s.compensation_args: needs a compensation_tool "
+			       "to be for",
+			       yaml_line(y, at), STR_ARG(name));
+	if (all->compensation_args &&
+	    compensation_check(all->compensation_args, "compensation_args", &why) < 0)
+		return err_set(e, E_CONFIG, "line %u: tools.%.*s.%s", yaml_line(y, at),
+			       STR_ARG(name), err_text(&why));
+	return 0;
+}
+
 /* What the schema cannot see. */
 static int
 check(const struct yaml *y, const struct json *section, const struct tunings *t, struct err *e)
@@ -198,6 +228,9 @@ check(const struct yaml *y, const struct json *section, const struct tunings *t,
 				       "line %u: tools.%.*s: max_seconds is less than "
 				       "timeout_seconds",
 				       yaml_line(y, it.value), STR_ARG(name));
+		int code = check_effects(y, it.value, &all, name, e);
+		if (code < 0)
+			return code;
 		if (all.retry.initial_ms > all.retry.max_ms)
 			return err_set(e, E_CONFIG,
 				       "line %u: tools.%.*s.retry: initial_ms is more than max_ms",
@@ -217,6 +250,7 @@ tunings_new(const struct yaml *y, const struct json *section, struct tunings **r
 	t->base = tuning_plain;
 	map_init(&t->found, LIMIT_TOOLS);
 	map_init(&t->servers, LIMIT_SERVERS);
+	t->doc = section && y ? json_doc_ref(y->doc) : NULL;
 	t->rules = calloc(json_len(section) + 1, sizeof(*t->rules));
 	int code = !t->rules || rules_read(t, section) < 0 ? err_plain(e, E_NOMEM)
 							   : check(y, section, t, e);
@@ -253,6 +287,7 @@ tunings_unref(struct tunings *t)
 	for (size_t i = 0; i < t->count; i++)
 		free(t->rules[i].pattern);
 	free(t->rules);
+	json_doc_unref(t->doc);
 	entries_free(&t->found);
 	entries_free(&t->servers);
 	free(t);

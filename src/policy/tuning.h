@@ -33,6 +33,7 @@ struct retry {
 struct tuning {
 	unsigned timeout_ms, max_ms; /* 0: the tool's own */
 	struct retry retry;
+	bool attempts_said; /* by the file: then what a gateway has for its tools does not count */
 	struct rate rate;
 	struct breaker_tuning breaker;
 	size_t max_result_bytes; /* 0: `results.max_bytes` for those who see the ends alone */
@@ -40,6 +41,12 @@ struct tuning {
 	    repeat_limit; /* so many times the same in a row, and a person is asked; 0: never */
 	enum confinement_profile confinement;
 	bool track_changes; /* compare the workspace before and after */
+
+	/* What it does to the world, where that is not in its definition (policy/effect.h). */
+	const struct json *side_effect_policy;     /* a string; NULL: nothing is said */
+	const struct json *compensation_tool;      /* the same */
+	const struct json *compensation_args;      /* an object */
+	const struct json *idempotency_key_fields; /* an array of strings */
 };
 
 /* Where the configuration says nothing: of tools, and of servers (rate and breaker alone). */

@@ -509,7 +509,7 @@ fill_body(struct filling *f)
 	const struct http_plan *p = f->plan;
 	struct jw w = jw(&f->request->body);
 
-	f->request->has_body = !p->bodyless && (p->body || p->carries);
+	f->request->has_body = !p->bodyless && (p->body ? is_there(f, p->body) : p->carries);
 	if (!f->request->has_body)
 		return 0;
 	if (p->form)

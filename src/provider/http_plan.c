@@ -309,6 +309,7 @@ read_url(struct reading *r, const struct written *w)
 {
 	int code = filled_template(r, "url", w->url, &r->plan->url);
 
+	sha256_add(&r->plan->seal, w->url);
 	return code < 0 ? code : check_url(r);
 }
 

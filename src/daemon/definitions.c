@@ -1,0 +1,226 @@
+/*
+ * definitions.c - tools that were defined, put into the catalog: those of the configuration and of
+ * its imports; set again when it is read again, and when a function is registered that one of them
+ * stands for.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "daemon/hf.h"
+
+#define CONFIG_SOURCE S("config")
+#define IMPORT_SOURCE "openapi:"
+
+int
+hf__definitions_open(struct hf *hf, struct err *e)
+{
+	int code = kinds_new(hf->loop, hf->builtins, &hf->kinds, e);
+
+	return code < 0 ? code : defined_new(hf->catalog, hf->kinds, &hf->defined, e);
+}
+
+void
+hf__definitions_close(struct hf *hf)
+{
+	defined_free(hf->defined);
+	kinds_free(hf->kinds); /* a request that is cancelled is over at once: none is left */
+	hf->defined = NULL;
+	hf->kinds = NULL;
+}
+
+/* ---- setting ---- */
+
+static int
+set(struct hf *hf, const struct config *c, const struct defined_source *from, bool *changed,
+    struct err *e)
+{
+	bool now = false;
+	int code = defined_set(hf->defined, from, &c->gateways, &now, e);
+
+	*changed = *changed || now;
+	return code;
+}
+
+static int
+set_own(struct hf *hf, const struct config *c, bool *changed, struct err *e)
+{
+	const struct variables vars = config_variables(c);
+	struct defined_spec *specs = calloc(c->definition_count + 1, sizeof(*specs));
+	size_t n = 0;
+
+	if (!specs)
+		return err_plain(e, E_NOMEM);
+	for (size_t i = 0; i < c->definition_count; i++)
+		if (c->definitions[i].definition)
+			specs[n++] = (struct defined_spec){c->definitions[i].definition, &vars};
+	struct defined_source from = {.name = CONFIG_SOURCE,
+				      .confirm = -1,
+				      .specs = specs,
+				      .count = n};
+	int code = set(hf, c, &from, changed, e);
+	free(specs);
+	return code;
+}
+
+static int
+set_import(struct hf *hf, const struct config *c, const struct config_import *im, bool *changed,
+	   struct err *e)
+{
+	const struct variables vars = config_variables(c);
+	struct defined_spec *specs = calloc(im->count + 1, sizeof(*specs));
+	char name[sizeof(IMPORT_SOURCE) + 80];
+
+	if (!specs)
+		return err_plain(e, E_NOMEM);
+	for (size_t i = 0; i < im->count; i++)
+		specs[i] = (struct defined_spec){im->definitions[i], &vars};
+	snprintf(name, sizeof(name), IMPORT_SOURCE "%.*s", STR_ARG(im->name));
+	struct defined_source from = {
+	    .name = str_of(name),
+	    .ns = im->name,
+	    .server = im->name,
+	    .confirm = im->confirm,
+	    .specs = specs,
+	    .count = im->count,
+	};
+	int code = set(hf, c, &from, changed, e);
+	free(specs);
+	return code;
+}
+
+static bool
+has_import(const struct config *c, struct str name)
+{
+	for (size_t i = 0; i < c->import_count; i++)
+		if (str_eq(c->imports[i].name, name))
+			return true;
+	return false;
+}
+
+/* Imports of before that are no more. */
+static int
+drop_imports(struct hf *hf, const struct config *c, const struct config *old, bool *changed,
+	     struct err *e)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < old->import_count; i++) {
+		struct config_import gone = {.name = old->imports[i].name, .confirm = -1};
+		if (!has_import(c, gone.name))
+			code = set_import(hf, c, &gone, changed, e);
+	}
+	return code;
+}
+
+int
+hf__definitions_set(struct hf *hf, const struct config *c, struct err *e)
+{
+	bool changed = false;
+	int code = drop_imports(hf, c, &hf->config, &changed, e);
+
+	if (code == 0)
+		code = set_own(hf, c, &changed, e);
+	for (size_t i = 0; code == 0 && i < c->import_count; i++)
+		code = set_import(hf, c, &c->imports[i], &changed, e);
+	if (changed && hf->front)
+		mcp_changed(hf->front, CHANGED_TOOLS);
+	return code;
+}
+
+void
+hf__definitions_functions(struct hf *hf)
+{
+	bool changed = false;
+	struct err e = ERR_NONE;
+
+	for (size_t i = 0; i < hf->config.definition_count; i++) {
+		const struct definition *d = hf->config.definitions[i].definition;
+		if (!d || !str_is(d->gateway, "internal"))
+			continue;
+		if (set_own(hf, &hf->config, &changed, &e) < 0)
+			log_line(LOG_WARN, "definitions", "error", err_text(&e), NULL);
+		return;
+	}
+}
+
+/* ---- telling ---- */
+
+static void
+warn(void *arg, struct str source, const char *problem)
+{
+	(void)arg;
+	log_line(LOG_WARN, "a tool that is defined is not there", "source", source.ptr, "problem",
+		 problem, NULL);
+}
+
+void
+hf__definitions_warn(struct hf *hf)
+{
+	const struct config *c = &hf->config;
+
+	for (size_t i = 0; i < c->definition_count; i++)
+		if (c->definitions[i].problem)
+			warn(NULL, CONFIG_SOURCE, c->definitions[i].problem);
+	for (size_t i = 0; i < c->import_count; i++)
+		if (c->imports[i].problem)
+			log_line(LOG_WARN, "an import is not used", "name", c->imports[i].name.ptr,
+				 "problem", c->imports[i].problem, NULL);
+		else if (c->imports[i].notes)
+			log_line(LOG_WARN, "operations were left out", "name",
+				 c->imports[i].name.ptr, "which", c->imports[i].notes, NULL);
+	defined_problems(hf->defined, (struct str){NULL, 0}, warn, NULL);
+}
+
+struct told {
+	struct jw *w;
+};
+
+static void
+write_problem(void *arg, struct str source, const char *problem)
+{
+	struct told *t = arg;
+
+	(void)source;
+	jw_z(t->w, problem);
+}
+
+/* For GET /status: what was defined, and what could not be. */
+void
+hf__definitions_write(struct jw *w, const struct hf *hf)
+{
+	const struct config *c = &hf->config;
+	struct told told = {.w = w};
+	char name[sizeof(IMPORT_SOURCE) + 80];
+
+	jw_key(w, "definitions");
+	jw_object(w);
+	jw_member_int(w, "tools", (int64_t)defined_count(hf->defined, CONFIG_SOURCE));
+	jw_key(w, "problems");
+	jw_array(w);
+	for (size_t i = 0; i < c->definition_count; i++)
+		if (c->definitions[i].problem)
+			jw_z(w, c->definitions[i].problem);
+	defined_problems(hf->defined, CONFIG_SOURCE, write_problem, &told);
+	jw_end(w);
+	jw_end(w);
+	jw_key(w, "imports");
+	jw_array(w);
+	for (size_t i = 0; i < c->import_count; i++) {
+		const struct config_import *im = &c->imports[i];
+		snprintf(name, sizeof(name), IMPORT_SOURCE "%.*s", STR_ARG(im->name));
+		jw_object(w);
+		jw_member(w, "name", im->name);
+		jw_member_z(w, "from", im->from);
+		jw_member_int(w, "tools", (int64_t)defined_count(hf->defined, str_of(name)));
+		jw_member_int(w, "left_out", (int64_t)im->left_out);
+		jw_member_z(w, "problem", im->problem);
+		jw_key(w, "problems");
+		jw_array(w);
+		defined_problems(hf->defined, str_of(name), write_problem, &told);
+		jw_end(w);
+		jw_end(w);
+	}
+	jw_end(w);
+}
