@@ -811,3 +811,13 @@ openapi_done(struct openapi *o)
 	json_doc_unref(o->doc);
 	*o = (struct openapi){0};
 }
+
+bool
+openapi_copy_path(const char *state, struct str url, struct buf *out)
+{
+	char digest[DIGEST_TEXT];
+
+	digest_bytes(url, digest);
+	buf_addf(out, "%s/openapi/%.32s", state, digest);
+	return !buf_failed(out);
+}

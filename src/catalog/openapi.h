@@ -43,4 +43,7 @@ int openapi_import(struct str text, const struct openapi_options *options, struc
 		   struct err *e);
 void openapi_done(struct openapi *o); /* zeroed memory too */
 
+/* Where the copy of a document from this address is kept. False: no room. */
+bool openapi_copy_path(const char *state, struct str url, struct buf *out);
+
 #endif

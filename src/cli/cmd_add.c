@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "cli/args.h"
 #include "cli/edit.h"
+#include "cli/import.h"
 #include "cli/servers.h"
 #include "cli/settings.h"
 #include "cli/term.h"
@@ -65,10 +66,17 @@ check(const struct args *a)
 {
 	bool url = args_given(a, "url"), command = a->rest && a->rest[0];
 
+	if (args_given(a, "openapi")) {
+		if (url || command || args_given(a, "env") || args_given(a, "cwd"))
+			return usage_error(a, "--openapi is neither started nor an MCP server");
+		return EXIT_FINE;
+	}
+	if (args_given(a, "base-url") || args_given(a, "only"))
+		return usage_error(a, "--base-url and --only go with --openapi");
 	if (url && command)
 		return usage_error(a, "it is a url or a command, not both");
 	if (!url && !command)
-		return usage_error(a, "it needs a command behind --, or --url");
+		return usage_error(a, "it needs a command behind --, --url or --openapi");
 	if (url && (args_given(a, "env") || args_given(a, "cwd")))
 		return usage_error(a, "--env and --cwd are for servers that are started here");
 	if (!url && args_given(a, "header"))
@@ -81,6 +89,8 @@ write_entry(const struct args *a, struct buf *out)
 {
 	struct jw w = jw(out);
 
+	if (args_given(a, "openapi"))
+		return import_entry(a, out);
 	jw_object(&w);
 	int code = (args_given(a, "url") ? write_address : write_command)(a, &w);
 	jw_end(&w);
@@ -147,11 +157,12 @@ cmd_add(const struct args *a)
 
 	if ((code = check(a)) == EXIT_FINE && (code = write_entry(a, &entry)) == EXIT_FINE &&
 	    (code = settings_open(a, &s)) == EXIT_FINE) {
-		if (edit_add(buf_str(&s.text), str_of(a->words[0]), buf_str(&entry),
-			     args_given(a, "force"), &text, &e) < 0)
+		bool document = args_given(a, "openapi");
+		if (edit_add(buf_str(&s.text), document ? "openapi" : NULL, str_of(a->words[0]),
+			     buf_str(&entry), args_given(a, "force"), &text, &e) < 0)
 			code = refuse("%s: %s", s.file.text, err_text(&e));
 		else
-			code = put(&s, buf_str(&text), a->words[0]);
+			code = put(&s, buf_str(&text), document ? NULL : a->words[0]);
 	}
 	settings_done(&s);
 	buf_done(&entry);

@@ -35,6 +35,29 @@ static const struct column fields[] = {
     {"breaker", "breaker", SHOW_TEXT},
 };
 
+/* Documents of OpenAPI. */
+static const struct column import_columns[] = {
+    {"OPENAPI", "name", SHOW_TEXT},      {"TOOLS", "tools", SHOW_TEXT},
+    {"LEFT OUT", "left_out", SHOW_TEXT}, {"FROM", "from", SHOW_TEXT, 1},
+    {"PROBLEM", "problem", SHOW_TEXT},
+};
+
+static const struct column import_fields[] = {
+    {"openapi", "name", SHOW_TEXT},    {"from", "from", SHOW_TEXT},
+    {"tools", "tools", SHOW_TEXT},     {"left out", "left_out", SHOW_TEXT},
+    {"problem", "problem", SHOW_TEXT}, {"problems", "problems", SHOW_TEXT},
+};
+
+static const struct json *
+import_in(const struct reply *servers, struct str name)
+{
+	for (struct json_iter it = json_iter(json_get(servers->root, S("imports")));
+	     json_next(&it);)
+		if (str_eq(member(it.value, "name"), name))
+			return it.value;
+	return NULL;
+}
+
 static int
 no_such(const struct reply *servers, const char *name)
 {
@@ -54,9 +77,15 @@ static int
 print_one(const struct reply *servers, const char *name, bool json)
 {
 	const struct json *server = server_in(servers, str_of(name));
+	const struct json *import = server ? NULL : import_in(servers, str_of(name));
 
-	if (!server)
+	if (!server && !import)
 		return no_such(servers, name);
+	if (import && !json) {
+		show_fields(import, import_fields, ARRAY_LEN(import_fields));
+		return EXIT_FINE;
+	}
+	server = server ? server : import;
 	if (json)
 		show_json_value(server);
 	else
@@ -96,10 +125,15 @@ print(const struct reply *servers, const struct args *a)
 		show_json(servers);
 		return EXIT_FINE;
 	}
-	if (json_len(rows) == 0)
+	const struct json *imports = json_get(servers->root, S("imports"));
+	if (json_len(rows) == 0 && json_len(imports) == 0)
 		printf("there are no servers; `holdfast add` adds one\n");
-	else
+	else if (json_len(rows))
 		show_table(rows, columns, ARRAY_LEN(columns));
+	if (json_len(rows) && json_len(imports))
+		printf("\n");
+	if (json_len(imports))
+		show_table(imports, import_columns, ARRAY_LEN(import_columns));
 	print_config(servers);
 	return EXIT_FINE;
 }

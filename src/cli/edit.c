@@ -23,11 +23,11 @@ struct file {
 /* Reading */
 
 static int
-file_read(struct file *f, struct str text, struct err *e)
+file_read(struct file *f, struct str text, const char *section, struct err *e)
 {
 	struct str start = str_trim(text);
 
-	*f = (struct file){.text = text, .err = e, .key = SECTION};
+	*f = (struct file){.text = text, .err = e, .key = section ? section : SECTION};
 	int code = yaml_parse(text, LIMIT_CONFIG_BYTES, &f->yaml, e);
 	if (code < 0)
 		return code;
@@ -35,7 +35,7 @@ file_read(struct file *f, struct str text, struct err *e)
 	if (!json_is(f->root, JSON_OBJECT) && !json_is(f->root, JSON_NULL))
 		return err_set(e, E_CONFIG, "the file is no mapping of settings");
 	f->flow = str_starts(start, S("{"));
-	if (!json_is(json_get(f->root, S(SECTION)), JSON_OBJECT) &&
+	if (!section && !json_is(json_get(f->root, S(SECTION)), JSON_OBJECT) &&
 	    json_is(json_get(f->root, S("servers")), JSON_OBJECT))
 		f->key = "servers";
 	f->section = json_get(f->root, str_of(f->key));
@@ -45,13 +45,16 @@ file_read(struct file *f, struct str text, struct err *e)
 	return 0;
 }
 
-/* Under either key. */
-static const struct json *
+static const char *const sections[] = {SECTION, "servers", "openapi"};
+
+/* The section it is in; NULL: in none. */
+static const char *
 server_find(const struct file *f, struct str name)
 {
-	const struct json *v = json_get(json_get(f->root, S(SECTION)), name);
-
-	return v ? v : json_get(json_get(f->root, S("servers")), name);
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
+		if (json_get(json_get(f->root, str_of(sections[i])), name))
+			return sections[i];
+	return NULL;
 }
 
 static unsigned
@@ -444,10 +447,11 @@ finish(const struct file *f, struct str name, const struct json *entry, struct b
 
 /* One step: `entry` NULL takes it out. */
 static int
-step(struct str text, struct str name, const struct json *entry, struct buf *out, struct err *e)
+step(struct str text, const char *section, struct str name, const struct json *entry,
+     struct buf *out, struct err *e)
 {
 	struct file f;
-	int code = file_read(&f, text, e);
+	int code = file_read(&f, text, section, e);
 
 	if (code == 0) {
 		change(&f, name, entry, out);
@@ -461,10 +465,9 @@ static int
 no_such(const struct file *f, struct str name)
 {
 	struct buf names = BUF_INIT(512);
-	static const char *const keys[] = {SECTION, "servers"};
 
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		for (struct json_iter it = json_iter(json_get(f->root, str_of(keys[i])));
+	for (size_t i = 0; i < ARRAY_LEN(sections); i++)
+		for (struct json_iter it = json_iter(json_get(f->root, str_of(sections[i])));
 		     json_next(&it);)
 			buf_addf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(it.key));
 	err_set(f->err, E_NO_SERVER, "there is no server '%.*s' in the file%s%.*s%s",
@@ -478,12 +481,12 @@ int
 edit_remove(struct str text, struct str name, struct buf *out, struct err *e)
 {
 	struct file f;
-	int code = file_read(&f, text, e);
+	int code = file_read(&f, text, NULL, e);
 
 	if (code == 0 && !server_find(&f, name))
 		code = no_such(&f, name);
-	if (code == 0 && !json_get(f.section, name)) { /* in the other section */
-		f.key = strcmp(f.key, SECTION) == 0 ? "servers" : SECTION;
+	if (code == 0 && !json_get(f.section, name)) { /* in another section */
+		f.key = server_find(&f, name);
 		f.section = json_get(f.root, str_of(f.key));
 	}
 	if (code == 0) {
@@ -495,13 +498,13 @@ edit_remove(struct str text, struct str name, struct buf *out, struct err *e)
 }
 
 int
-edit_add(struct str text, struct str name, struct str entry, bool force, struct buf *out,
-	 struct err *e)
+edit_add(struct str text, const char *section, struct str name, struct str entry, bool force,
+	 struct buf *out, struct err *e)
 {
 	struct buf without = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct json_doc *doc = NULL;
 	struct file f;
-	int code = file_read(&f, text, e);
+	int code = file_read(&f, text, section, e);
 
 	bool there = code == 0 && server_find(&f, name);
 	yaml_done(&f.yaml);
@@ -511,7 +514,7 @@ edit_add(struct str text, struct str name, struct str entry, bool force, struct 
 	if (code == 0 && there && (code = edit_remove(text, name, &without, e)) == 0)
 		text = buf_str(&without);
 	if (code == 0 && (code = json_parse(entry, &json_door, &doc, e)) == 0)
-		code = step(text, name, json_root(doc), out, e);
+		code = step(text, section, name, json_root(doc), out, e);
 	json_doc_unref(doc);
 	buf_done(&without);
 	return code;

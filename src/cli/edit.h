@@ -13,10 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* `entry` is the server as a JSON object. E_EXISTS unless `force`; E_CONFIG: the file is wrong, or
- * cannot be changed so. */
-int edit_add(struct str text, struct str name, struct str entry, bool force, struct buf *out,
-	     struct err *e);
+/* `section` NULL: that of the servers; or "openapi". `entry` is the server as a JSON object.
+ * E_EXISTS unless `force`; E_CONFIG: the file is wrong, or cannot be changed so. */
+int edit_add(struct str text, const char *section, struct str name, struct str entry, bool force,
+	     struct buf *out, struct err *e);
 /* E_NO_SERVER names those there are. */
 int edit_remove(struct str text, struct str name, struct buf *out, struct err *e);
 

@@ -133,9 +133,6 @@ void config_digest(const char *path, char out[static DIGEST_TEXT]);
 struct variables config_variables(const struct config *c);
 struct variables config_variables_foreign(const struct config *c);
 
-/* Where the copy of a document from this address is. False: no room. */
-bool config_import_path(const char *state, struct str url, struct buf *out);
-
 struct str config_schema(void); /* data/config.schema.json */
 
 #endif

@@ -213,16 +213,6 @@ read_definitions(struct config_reading *r, const struct json *list)
 
 /* ---- openapi ---- */
 
-bool
-config_import_path(const char *state, struct str url, struct buf *out)
-{
-	char digest[DIGEST_TEXT];
-
-	digest_bytes(url, digest);
-	buf_addf(out, "%s/openapi/%.32s", state, digest);
-	return !buf_failed(out);
-}
-
 /* The document's bytes. False: why is in the import's problem. */
 static bool
 document_read(struct config_reading *r, struct config_import *im, const char *path, struct buf *out)
@@ -265,7 +255,7 @@ path_of(struct config_reading *r, struct config_import *im, const struct json *v
 	else if (url.ptr && !r->state)
 		im->problem = "url: nothing is kept here";
 	else if (url.ptr)
-		good = config_import_path(r->state, url, out);
+		good = openapi_copy_path(r->state, url, out);
 	else if (str_starts(file, S("~/")) && r->home)
 		buf_addf(out, "%s%.*s", r->home, STR_ARG(str_from(file, 1)));
 	else if (!str_starts(file, S("/")))

@@ -44,7 +44,7 @@ check_edit(struct str text)
 {
 	struct buf with = BUF_INIT(LIMIT_CONFIG_BYTES), without = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct err e = ERR_NONE;
-	int code = edit_add(text, NAME, S(ENTRY), false, &with, &e);
+	int code = edit_add(text, NULL, NAME, S(ENTRY), false, &with, &e);
 
 	if (code == 0 && has_plain_lines(text))
 		CHECK(edit_remove(buf_str(&with), NAME, &without, &e) == 0);

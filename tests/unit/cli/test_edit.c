@@ -14,7 +14,7 @@ assert_added(const char *before, const char *after)
 	struct buf out = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct err e;
 
-	if (edit_add(str_of(before), S("new"), S(ENTRY), false, &out, &e) < 0)
+	if (edit_add(str_of(before), NULL, S("new"), S(ENTRY), false, &out, &e) < 0)
 		fail_msg("%s", err_text(&e));
 	assert_string_equal(buf_z(&out), after);
 	buf_done(&out);
@@ -37,7 +37,7 @@ refusal(const char *before, const char *name, bool force)
 {
 	struct buf out = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct err e;
-	int code = edit_add(str_of(before), str_of(name), S(ENTRY), force, &out, &e);
+	int code = edit_add(str_of(before), NULL, str_of(name), S(ENTRY), force, &out, &e);
 
 	buf_done(&out);
 	return code;
@@ -112,7 +112,7 @@ a_name_that_is_taken_is_refused_unless_it_is_meant(void **state)
 	assert_int_equal(refusal("mcpServers: {new: {command: x}}", "new", false), E_EXISTS);
 	assert_int_equal(refusal("servers: {new: {command: x}}", "new", false), E_EXISTS);
 	assert_int_equal(edit_add(S("mcpServers:\n  new: {command: x} # old\n  b: {url: y}\n"),
-				  S("new"), S("{\"url\":\"http://z\"}"), true, &out, &e),
+				  NULL, S("new"), S("{\"url\":\"http://z\"}"), true, &out, &e),
 			 0);
 	assert_string_equal(buf_z(&out),
 			    "mcpServers:\n  b: {url: y}\n  new:\n    url: \"http://z\"\n");
