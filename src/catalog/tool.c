@@ -489,7 +489,11 @@ outline_apply(struct tool *t, const struct tool_outline *o, struct err *e)
 	t->input_schema = o->schema;
 	if ((rc = spare_schema(t, e)) < 0)
 		return rc;
-	return id_fill(t, t->name, o->ns, none, e);
+	/* The namespace says whose it is; the name in the id need not say it again. */
+	struct str rest = str_from(t->name, t->server.len);
+	bool twice = t->server.ptr && str_starts(t->name, t->server) && rest.len > 2 &&
+		     str_starts(rest, S("__"));
+	return id_fill(t, twice ? str_from(rest, 2) : t->name, o->ns, none, e);
 }
 
 int

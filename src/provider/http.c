@@ -148,7 +148,7 @@ add_doubt(struct job *j)
 
 /* It did not come to an answer. */
 static void
-fail(struct errand *r, const struct err *e, bool sent)
+fail(struct errand *r, const struct err *e, bool sent, bool broke)
 {
 	struct output *o = &r->job->out;
 	struct buf text = BUF_INIT(sizeof(e->text));
@@ -158,7 +158,8 @@ fail(struct errand *r, const struct err *e, bool sent)
 	http__redact(plan_of(r->job), &text);
 	err_set(&o->err, e->code, "%.*s", STR_ARG(buf_str(&text)));
 	snprintf(o->err.inside, sizeof(o->err.inside), "%s", e->inside);
-	o->broke = e->code == E_UNAVAILABLE || e->code == E_EXECUTION || e->code == E_LIMIT;
+	o->broke =
+	    broke && (e->code == E_UNAVAILABLE || e->code == E_EXECUTION || e->code == E_LIMIT);
 	o->never_left = !sent;
 	if (sent)
 		add_doubt(r->job);
@@ -230,14 +231,14 @@ on_over(struct fetch *f, int status, const struct err *e, void *arg)
 	if (e->code == E_TOO_LARGE && status) {
 		answered(r, status, true);
 	} else if (e->code) {
-		fail(r, e, sent);
+		fail(r, e, sent, true);
 	} else if (buf_failed(&r->body)) {
 		err_plain(&why, E_NOMEM);
-		fail(r, &why, true);
+		fail(r, &why, true, false);
 	} else if (!leads_on(r, status)) {
 		answered(r, status, false);
 	} else if (follow(r, &why) < 0) {
-		fail(r, &why, true);
+		fail(r, &why, true, false); /* it would point there again */
 	}
 }
 

@@ -195,10 +195,21 @@ static void
 pair_add(struct pairs *p, struct str name, const struct json *v, const char *between)
 {
 	struct buf text = BUF_INIT(LIMIT_JSON_BYTES * 6);
+	struct json_iter it = json_iter(json_is(v, JSON_ARRAY) ? v : NULL);
+	const char *before = "";
 
-	add_value(&text, v, between);
 	pair_begin(p, name);
-	url_encode(p->out, buf_str(&text), "");
+	if (!json_is(v, JSON_ARRAY)) {
+		add_scalar(&text, v);
+		url_encode(p->out, buf_str(&text), "");
+	}
+	/* What stands between is no part of a value, and not encoded like one. */
+	for (; json_next(&it); before = between) {
+		buf_reset(&text);
+		add_scalar(&text, it.value);
+		buf_addz(p->out, before);
+		url_encode(p->out, buf_str(&text), "");
+	}
 	if (buf_failed(&text))
 		p->out->failed = true;
 	buf_done(&text);
@@ -221,7 +232,7 @@ pair_add_deep(struct pairs *p, struct str name, const struct json *v)
 }
 
 static const char *const betweens[] = {
-    [STYLE_FORM] = ",", [STYLE_SPACE] = " ", [STYLE_PIPE] = "|", [STYLE_DEEP] = ","};
+    [STYLE_FORM] = ",", [STYLE_SPACE] = "%20", [STYLE_PIPE] = "%7C", [STYLE_DEEP] = ","};
 
 static void
 pair_add_styled(struct pairs *p, const struct http_field *f, const struct json *v)
