@@ -1,0 +1,189 @@
+/* test_openapi.c - documents become definitions; what is wrong in one is named with its place. */
+
+#include "unit.h"
+
+#include "catalog/openapi.h"
+
+#define DOC(version, rest)                                                                         \
+	"{\"openapi\":\"" version "\",\"servers\":[{\"url\":\"https://api.example/v1/\"}]," rest "}"
+
+static struct openapi
+imported(const char *text, const char *name)
+{
+	struct openapi_options options = {.name = str_of(name)};
+	struct openapi found;
+	struct err e = ERR_NONE;
+
+	if (openapi_import(str_of(text), &options, &found, &e) < 0)
+		fail_msg("%s", e.text);
+	return found;
+}
+
+static struct str
+text_at(const struct definition *d, const char *pointer)
+{
+	return json_str(json_pointer(d->gateway_config, str_of(pointer)));
+}
+
+static void
+an_operation_becomes_a_definition(void **state)
+{
+	struct openapi o = imported(
+	    DOC("3.0.0",
+		"\"paths\":{\"/a/{id}\":{\"get\":{\"operationId\":\"readA\",\"summary\":\"Reads\","
+		"\"description\":\"More.\",\"tags\":[\"x\"],\"parameters\":[{\"name\":\"id\","
+		"\"in\":"
+		"\"path\",\"schema\":{\"type\":\"string\"}},{\"name\":\"id\",\"in\":\"query\","
+		"\"schema\":{\"type\":\"integer\",\"nullable\":true,\"enum\":[1]}},{\"name\":"
+		"\"Authorization\",\"in\":\"header\",\"schema\":{}}]}}}"),
+	    "shop");
+	const struct definition *d = o.definitions[0];
+
+	(void)state;
+	assert_int_equal(o.count, 1);
+	assert_true(str_is(d->name, "shop__readA"));
+	assert_true(str_is(d->description, "Reads. More."));
+	assert_int_equal(d->reversibility, REV_PURE);
+	assert_true(str_is(text_at(d, "/url"), "https://api.example/v1/a/{id}"));
+	assert_true(str_is(text_at(d, "/method"), "GET"));
+	assert_true(str_is(text_at(d, "/query/id/argument"), "id_query"));
+	assert_null(json_pointer(d->gateway_config, S("/headers/Authorization")));
+	const struct json *p = json_pointer(d->parameter_schema, S("/properties/id_query"));
+	assert_true(str_is(json_str(json_pointer(p, S("/type/1"))), "null"));
+	assert_int_equal(json_len(json_get(p, S("enum"))), 2);
+	assert_int_equal(json_len(json_get(d->parameter_schema, S("required"))), 1);
+	openapi_done(&o);
+}
+
+static void
+methods_say_what_can_be_taken_back(void **state)
+{
+	static const struct {
+		const char *name;
+		enum reversibility is;
+	} wanted[] = {{"x__get_a", REV_PURE},          {"x__head_a", REV_PURE},
+		      {"x__put_a", REV_IDEMPOTENT},    {"x__delete_a", REV_IDEMPOTENT},
+		      {"x__post_a", REV_IRREVERSIBLE}, {"x__patch_a", REV_IRREVERSIBLE}};
+	struct openapi o = imported(DOC("3.1.0", "\"paths\":{\"/a\":{\"patch\":{},\"get\":{},"
+						 "\"head\":{},\"put\":{},\"delete\":{},\"post\":"
+						 "{},\"options\":{}}}"),
+				    "x");
+
+	(void)state;
+	assert_int_equal(o.count, ARRAY_LEN(wanted));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		assert_true(str_is(o.definitions[i]->name, wanted[i].name));
+		assert_int_equal(o.definitions[i]->reversibility, wanted[i].is);
+	}
+	openapi_done(&o);
+}
+
+static void
+circles_stay_circles(void **state)
+{
+	struct openapi o = imported(
+	    DOC("3.1.0",
+		"\"paths\":{\"/a\":{\"post\":{\"requestBody\":{\"content\":{\"application/json\":{"
+		"\"schema\":{\"$ref\":\"#/components/schemas/"
+		"A\"}}}}}}},\"components\":{\"schemas\":"
+		"{\"A\":{\"properties\":{\"$ref\":{\"type\":\"string\"},\"nullable\":{\"$ref\":\"#/"
+		"components/schemas/B\"}}},\"B\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/A\"},"
+		"{\"$ref\":\"other.yaml#/X\"},{\"$ref\":\"#/components/schemas/"
+		"Gone\"}]},\"Unused\":"
+		"{}}}"),
+	    "x");
+	const struct definition *d = o.definitions[0];
+	struct str none = {NULL, 0};
+	struct tool *t = NULL;
+	struct err e = ERR_NONE;
+
+	(void)state;
+	assert_int_equal(json_len(json_get(d->parameter_schema, S("$defs"))), 2);
+	assert_true(str_is(json_str(json_pointer(d->parameter_schema,
+						 S("/$defs/A/properties/nullable/$ref"))),
+			   "#/$defs/B"));
+	/* A property may be called like a keyword. */
+	assert_true(
+	    str_is(json_str(json_pointer(d->parameter_schema, S("/$defs/A/properties/$ref/type"))),
+		   "string"));
+	assert_int_equal(definition_tool(o.definitions[0], none, none, &t, &e), 0);
+	tool_unref(t);
+	openapi_done(&o);
+}
+
+static void
+two_of_one_name_both_get_another(void **state)
+{
+	static const char both[] = DOC("3.0.0", "\"paths\":{\"/a-b\":{\"get\":{\"operationId\":"
+						"\"x\"}},\"/a_b\":{\"get\":{\"operationId\":\"x\"}"
+						",\"post\":{}}}");
+	struct openapi o = imported(both, "s"), again = imported(both, "s");
+
+	(void)state;
+	assert_int_equal(o.count, 3);
+	assert_true(str_starts(o.definitions[0]->name, S("s__x-")));
+	assert_true(str_starts(o.definitions[1]->name, S("s__x-")));
+	assert_false(str_eq(o.definitions[0]->name, o.definitions[1]->name));
+	assert_true(str_eq(o.definitions[0]->name, again.definitions[0]->name));
+	assert_true(str_is(o.definitions[2]->name, "s__post_a_b"));
+	openapi_done(&o);
+	openapi_done(&again);
+}
+
+static void
+what_cannot_be_is_left_out_with_its_place(void **state)
+{
+	struct openapi o =
+	    imported(DOC("3.0.0",
+			 "\"paths\":{\"/a\":{\"get\":{},\"post\":{\"requestBody\":{\"required\":"
+			 "true,\"content\":{\"multipart/form-data\":{}}}}},\"/{b}\":{\"get\":{}}}"),
+		     "s");
+
+	(void)state;
+	assert_int_equal(o.count, 1);
+	assert_int_equal(o.problem_count, 2);
+	assert_string_equal(buf_z(&o.problems),
+			    "/paths/~1a/post: requestBody/content: multipart/form-data cannot be "
+			    "sent\n/paths/~1{b}/get: {b} of the path is no parameter\n");
+	openapi_done(&o);
+}
+
+static void
+what_is_no_document_is_refused(void **state)
+{
+	static const char *const bad[] = {"",
+					  "[]",
+					  "{}",
+					  "a: b",
+					  "{\"openapi\": 3}",
+					  "null",
+					  "{\"openapi\":\"2.9\"}",
+					  "{\"swagger\":\"2.0\"}",
+					  "openapi: 3.0.0\npaths: [1]\n",
+					  "{"};
+	struct openapi_options options = {.name = S("x")};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct openapi o;
+		struct err e = ERR_NONE;
+		assert_true(openapi_import(str_of(bad[i]), &options, &o, &e) < 0);
+		assert_true(e.text[0] != '\0');
+		openapi_done(&o);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_operation_becomes_a_definition),
+	    cmocka_unit_test(methods_say_what_can_be_taken_back),
+	    cmocka_unit_test(circles_stay_circles),
+	    cmocka_unit_test(two_of_one_name_both_get_another),
+	    cmocka_unit_test(what_cannot_be_is_left_out_with_its_place),
+	    cmocka_unit_test(what_is_no_document_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
