@@ -621,6 +621,12 @@ write_defined(struct jw *w, const struct tool *t)
 }
 
 void
+tool_unlist(struct tool *t)
+{
+	buf_done(&t->listing);
+}
+
+void
 tool_write(struct jw *w, const struct tool *t)
 {
 	jw_object(w);

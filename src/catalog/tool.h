@@ -136,6 +136,7 @@ int tool_schema(struct tool *t, const struct schema **ret, struct err *e);
 /* As MCP lists it, whatever the name there: members beside `name`, comma-separated. {NULL,0}: out
  * of memory. */
 struct str tool_listing(struct tool *t);
+void tool_unlist(struct tool *t); /* forgets that text: it is made again when it is wanted */
 
 /* readOnlyHint and so on, of a native tool. */
 void tool_write_hints(struct jw *w, const struct tool *t);

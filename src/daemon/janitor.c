@@ -49,12 +49,16 @@ round_due(void *arg)
 	timer_start(hf->loop, &hf->janitor, ROUND_MS, round_due, hf);
 }
 
-/* What was freed in between is still ours to the system, and after a rush that can be a lot. */
+/* How tools are listed is written again, in a millisecond for a thousand of them, when the next
+ * client comes. What was freed in between is still ours to the system, and after a rush that can
+ * be a lot. */
 static void
 tidy(void *arg)
 {
 	struct hf *hf = arg;
 
+	for (size_t i = 0; i < catalog_count(hf->catalog); i++)
+		tool_unlist(catalog_at(hf->catalog, i));
 #ifdef __GLIBC__
 	if (hf->tidied != hf->gw.count.calls + 1)
 		malloc_trim(0);
