@@ -147,6 +147,23 @@ HF_API int hf_cancel_session(struct hf *hf, const char *session);
 HF_API int hf_answer(struct hf *hf, const char *request, bool allow, const char *scope);
 
 /*
+ * The kernel router (docs/kernel.md): an envelope goes in, exactly one emission comes out, in the
+ * order of envelopes. A session's kernel begins with its first envelope, or before that with
+ * hf_kernel_open: bundle is an index with its schemas as JSON (NULL: the configured one, or the
+ * pack that is part of the program), state JSON too (NULL: as a session begins).
+ */
+HF_API int hf_kernel_open(struct hf *hf, const char *session, const char *bundle,
+			  const char *state);
+/* A YAML file, or the name of a pack, checked and made a bundle, to be freed. NULL: hf_error(NULL)
+ * tells why. */
+HF_API char *hf_kernel_bundle(const char *index);
+/* One line of JSON, not NUL-terminated, valid inside the function, which is called once and never
+ * inside hf_kernel. NULL: the session has ended. */
+typedef void (*hf_emission_fn)(const char *emission, size_t len, bool ok, void *arg);
+HF_API int hf_kernel(struct hf *hf, const char *session, const char *envelope, size_t len,
+		     hf_emission_fn done, void *arg);
+
+/*
  * Stages of your own. A call walks down the chain (`holdfast pipeline` prints it) and back up
  * again: enter on the way in, wake each time it may go on, leave once on the way out, whatever
  * became of the call, in reverse order. All three may be missing. They run on the loop's thread and

@@ -5,43 +5,6 @@
 #define ENDS_BYTES (4 * LIMIT_GIST_CHARS)
 #define CHUNK (64 * KIB)
 
-static bool
-begins(char c)
-{
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-size_t
-chars_count(struct str s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.len; i++)
-		n += begins(s.ptr[i]);
-	return n;
-}
-
-struct str
-chars_upto(struct str s, size_t chars)
-{
-	size_t i = 0;
-
-	for (; i < s.len; i++)
-		if (begins(s.ptr[i]) && chars-- == 0)
-			break;
-	return str_upto(s, i);
-}
-
-struct str
-chars_last(struct str s, size_t chars)
-{
-	size_t i = s.len;
-
-	while (i > 0 && chars > 0)
-		chars -= begins(s.ptr[--i]);
-	return str_from(s, i);
-}
-
 void
 gist_init(struct gist *g, bool redact)
 {

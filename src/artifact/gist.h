@@ -30,8 +30,4 @@ void gist_done(struct gist *g);
 /* All of a short text; the head; or head and tail with a mark between them. */
 void gist_summary(const struct gist *g, bool ends, struct buf *out);
 
-size_t chars_count(struct str s);                  /* of UTF-8; every byte that begins one */
-struct str chars_upto(struct str s, size_t chars); /* the first ones */
-struct str chars_last(struct str s, size_t chars);
-
 #endif

@@ -239,3 +239,40 @@ str_hash(struct str s)
 		h = (h ^ (unsigned char)s.ptr[i]) * 0x100000001b3u;
 	return h;
 }
+
+static bool
+begins(char c)
+{
+	return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+size_t
+chars_count(struct str s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.len; i++)
+		n += begins(s.ptr[i]);
+	return n;
+}
+
+struct str
+chars_upto(struct str s, size_t chars)
+{
+	size_t i = 0;
+
+	for (; i < s.len; i++)
+		if (begins(s.ptr[i]) && chars-- == 0)
+			break;
+	return str_upto(s, i);
+}
+
+struct str
+chars_last(struct str s, size_t chars)
+{
+	size_t i = s.len;
+
+	while (i > 0 && chars > 0)
+		chars -= begins(s.ptr[--i]);
+	return str_from(s, i);
+}

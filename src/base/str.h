@@ -75,6 +75,11 @@ struct str str_utf8_whole(struct str s);
 /* The longest prefix of at most max bytes that does not cut a UTF-8 sequence. */
 struct str str_utf8_upto(struct str s, size_t max);
 
+/* Characters of UTF-8: every byte that begins one. */
+size_t chars_count(struct str s);
+struct str chars_upto(struct str s, size_t chars); /* the first ones */
+struct str chars_last(struct str s, size_t chars);
+
 /* FNV-1a, the same everywhere: for keys that are ours or bounded; for others base/hash.h. */
 uint64_t str_hash(struct str s);
 

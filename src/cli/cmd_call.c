@@ -9,6 +9,7 @@
 #include "cli/find.h"
 #include "cli/follow.h"
 #include "cli/input.h"
+#include "cli/own.h"
 #include "cli/servers.h"
 #include "cli/show.h"
 #include "json/write.h"
@@ -16,7 +17,7 @@
 struct one_call {
 	const struct args *args;
 	struct buf input; /* JSON text */
-	char session[64];
+	struct own own;
 	struct follow follow;
 	struct reply turn; /* with the result */
 };
@@ -45,48 +46,6 @@ read_input(struct one_call *c)
 }
 
 static int
-open_session(struct one_call *c)
-{
-	const char *given = args_value(c->args, "session");
-	struct buf body = BUF_INIT(64 * KIB);
-	struct path workspace;
-	struct reply reply;
-	int code;
-
-	if (given)
-		return find_session(c->follow.api, given, c->session, sizeof(c->session));
-	if ((code = find_workspace(c->args, &workspace)) != EXIT_FINE)
-		return code;
-	struct jw w = jw(&body);
-	jw_object(&w);
-	jw_member_z(&w, "workspace", workspace.text);
-	jw_member_z(&w, "client", "holdfast call");
-	jw_end(&w);
-	code = api_ask(c->follow.api, "POST", "/sessions", buf_str(&body), &reply);
-	buf_done(&body);
-	if (code != EXIT_FINE)
-		return code;
-	snprintf(c->session, sizeof(c->session), "%.*s", STR_ARG(member(reply.root, "session_id")));
-	c->follow.owned = true;
-	api_done(&reply);
-	return EXIT_FINE;
-}
-
-static void
-end_session(struct one_call *c)
-{
-	struct buf target = BUF_INIT(KIB);
-	struct reply reply = {0};
-
-	if (!c->follow.owned)
-		return;
-	buf_addf(&target, "/sessions/%s", c->session);
-	api_request(c->follow.api, "DELETE", buf_z(&target), (struct str){NULL, 0}, &reply, NULL);
-	api_done(&reply);
-	buf_done(&target);
-}
-
-static int
 submit(struct one_call *c, struct reply *ret)
 {
 	struct buf body = BUF_INIT(LIMIT_JSON_BYTES + 64 * KIB), target = BUF_INIT(KIB);
@@ -98,7 +57,7 @@ submit(struct one_call *c, struct reply *ret)
 	jw_member_bool(&w, "wait", false);
 	jw_member_bool(&w, "attended", c->follow.person || c->follow.yes);
 	jw_end(&w);
-	buf_addf(&target, "/sessions/%s/turns", c->session);
+	buf_addf(&target, "/sessions/%s/turns", c->own.id);
 	int code = api_ask(c->follow.api, "POST", buf_z(&target), buf_str(&body), ret);
 	buf_done(&body);
 	buf_done(&target);
@@ -111,14 +70,16 @@ make_call(struct one_call *c)
 	struct reply made;
 	int code;
 
-	if ((code = open_session(c)) != EXIT_FINE ||
-	    (code = follow_begin(&c->follow)) != EXIT_FINE ||
+	if ((code = own_open(c->follow.api, c->args, "holdfast call", &c->own)) != EXIT_FINE)
+		return code;
+	c->follow.owned = c->own.made;
+	if ((code = follow_begin(&c->follow)) != EXIT_FINE ||
 	    (code = submit(c, &made)) != EXIT_FINE)
 		return code;
 	code = follow_turn(&c->follow, member(made.root, "turn_id"));
 	api_done(&made);
 	if (code == EXIT_FINE)
-		code = api_get(c->follow.api, &c->turn, "/sessions/%s/turns/%s", c->session,
+		code = api_get(c->follow.api, &c->turn, "/sessions/%s/turns/%s", c->own.id,
 			       c->follow.turn);
 	return code;
 }
@@ -203,7 +164,7 @@ cmd_call(const struct args *a)
 	struct one_call c = {
 	    .args = a,
 	    .input = BUF_INIT(INPUT_BYTES),
-	    .follow = {.session = c.session,
+	    .follow = {.session = c.own.id,
 		       .tool = a->words[0],
 		       .yes = args_given(a, "yes"),
 		       .signals = -1},
@@ -217,7 +178,7 @@ cmd_call(const struct args *a)
 	if (code == EXIT_FINE) {
 		c.follow.person = c.follow.yes ? NULL : term_person();
 		code = make_call(&c);
-		end_session(&c);
+		own_end(c.follow.api, &c.own);
 	}
 	follow_end(&c.follow);
 	api_close(c.follow.api);

@@ -397,6 +397,7 @@ apply(struct config_reading *r, const char *workspace)
 	    (code = config__hooks(r, json_get(root, S("hooks")))) < 0 ||
 	    (code = check_form(r, root)) < 0 ||
 	    (code = tunings_new(y, json_get(root, S("tools")), &c->tunings, e)) < 0 ||
+	    (code = config__kernel(r, json_get(root, S("kernel")))) < 0 ||
 	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0)
 		return code;
 	config__effects(c, root);
@@ -489,6 +490,7 @@ config_done(struct config *c)
 {
 	config__hooks_done(c);
 	config__defined_done(c);
+	kernel_index_unref(c->kernel.index);
 	policy_free(c->policy);
 	tunings_unref(c->tunings);
 	arena_free(c->arena);

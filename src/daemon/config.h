@@ -10,6 +10,7 @@
  *   config_servers.c  mcpServers and servers: what becomes of each
  *   config_defined.c  definitions, tool_gateway and openapi
  *   config_hooks.c    programs that look at calls
+ *   config_kernel.c   the index envelopes are held to
  *   config_vars.c     ${VAR} and its like
  *   config_env.c      the environment of a server that is started here
  *   config_effects.c  acf, tools.side_effects: how turns are given up, and effects taken back
@@ -25,6 +26,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "json/canon.h"
+#include "kernel/kernels.h"
 #include "loop/confine.h"
 #include "policy/policy.h"
 #include "policy/tuning.h"
@@ -102,6 +104,8 @@ struct config {
 
 	const char *const *disabled; /* names of those that are not, by the file's own word */
 	size_t disabled_count;
+
+	struct kernels_rules kernel; /* its index is a reference */
 
 	const char *warnings[LIMIT_CONFIG_WARNINGS]; /* whole sentences, with line and key */
 	size_t warning_count;

@@ -21,6 +21,12 @@ hf__fail(struct hf *hf, const struct err *e)
 	return e->code;
 }
 
+void
+hf__open_failed(const struct err *e)
+{
+	open_error = *e;
+}
+
 const char *
 hf_error(const struct hf *hf)
 {

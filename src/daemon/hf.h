@@ -9,6 +9,7 @@
 #include "daemon/config.h"
 #include "front/front.h"
 #include "holdfast.h"
+#include "kernel/kernels.h"
 #include "loop/watch.h"
 #include "provider/builtin.h"
 #include "provider/defined.h"
@@ -42,6 +43,7 @@ struct hf {
 	bool servers_over; /* none runs any more */
 	struct sessions *sessions;
 	struct gateway gw;
+	struct kernels *kernels;
 	struct front *front;
 	const char *shut[6];        /* our own places, closed to every workspace and every child */
 	struct confine_house house; /* of all children */
@@ -163,6 +165,11 @@ void hf__forget_subscribers(struct hf *hf);
 /* file_changes.c */
 void hf__forget_change_readers(struct hf *hf);
 
+/* kernel.c: an index file or a pack by its name, with its schemas. May block. */
+int hf__bundle(const char *name, struct json_doc **ret, struct err *e);
+
+/* Remember why hf_open, or what else has no gateway, failed: for hf_error(NULL). */
+void hf__open_failed(const struct err *e);
 /* Remember the failure for hf_error, give the code back. */
 int hf__fail(struct hf *hf, const struct err *e);
 

@@ -41,6 +41,7 @@ tune(struct hf *hf)
 	undo_tune(hf->undo, &kept);
 	hf__effects_set(hf);
 	front_set_workspace(hf->front, hf->config.workspace);
+	kernels_rule(hf->kernels, &hf->config.kernel);
 }
 
 static int

@@ -284,8 +284,12 @@ wire_gateway(struct hf *hf, struct err *e)
 	int code = hf__hooks_set(hf, &hf->config, e);
 	if (code < 0)
 		return code;
+	if ((code = nomem(hf->kernels = kernels_new(&hf->gw), e)) < 0)
+		return code;
+	kernels_rule(hf->kernels, &hf->config.kernel);
 	struct front_spec doors = {
 	    .gw = &hf->gw,
+	    .kernels = hf->kernels,
 	    .stop = stop_asked,
 	    .reload = reload_asked,
 	    .about = hf__write_config,
@@ -343,6 +347,7 @@ hf__unwire(struct hf *hf)
 	front_free(hf->front);
 	hf->front = NULL;
 	sessions_free(hf->sessions);
+	kernels_free(hf->kernels);
 	if (hf->gateway_ready)
 		gateway_done(&hf->gw);
 	hf__servers_close(hf);

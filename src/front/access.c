@@ -140,7 +140,7 @@ access_route(const struct visit *v, struct err *e)
 }
 
 int
-access_media(const struct http_request *r, struct err *e)
+access_media(const struct http_request *r, bool yaml, struct err *e)
 {
 	struct str type = http_header(r, "content-type");
 	ptrdiff_t end = str_index(type, ';');
@@ -149,8 +149,13 @@ access_media(const struct http_request *r, struct err *e)
 		return 0;
 	if (end >= 0)
 		type = str_upto(type, (size_t)end);
+	type = str_trim(type);
+	if (str_eq_nocase(type, S("application/json")))
+		return 0;
+	if (yaml && str_eq_nocase(type, S("application/yaml")))
+		return 0;
 	/* A form or text/plain could be sent by any page without asking first. */
-	if (!str_eq_nocase(str_trim(type), S("application/json")))
-		return err_plain(e, E_MEDIA_TYPE);
-	return 0;
+	return yaml ? err_set(e, E_MEDIA_TYPE,
+			      "the body must be application/json or application/yaml")
+		    : err_plain(e, E_MEDIA_TYPE);
 }

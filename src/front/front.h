@@ -17,9 +17,11 @@
 #include "net/http.h"
 
 struct front;
+struct kernels;
 
 struct front_spec {
 	struct gateway *gw;
+	struct kernels *kernels; /* of sessions that send envelopes; NULL: none can */
 	const char *workspace;   /* of MCP clients over HTTP that name none; copied; NULL: none */
 	void (*stop)(void *arg); /* somebody asked the gateway to end */
 	/* Read the configuration again, soon; may be NULL. */

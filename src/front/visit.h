@@ -87,7 +87,8 @@ visit_param(const struct visit *v, const char *name) /* {NULL,0}: the pattern ha
 /* access.c */
 int access_origin(const struct front *f, const struct http_request *r, struct err *e);
 int access_route(const struct visit *v, struct err *e);
-int access_media(const struct http_request *r, struct err *e);
+/* yaml: application/yaml is taken, too. */
+int access_media(const struct http_request *r, bool yaml, struct err *e);
 /* Is `authority` ("localhost:8421") a name of ours on that port? */
 bool access_names_us(const struct front *f, struct str authority, uint16_t port);
 /* The peer is a process inside a tool call, or cannot be told from one. */

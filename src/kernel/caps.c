@@ -2,27 +2,6 @@
 
 #include "kernel/caps.h"
 
-size_t
-text_chars(struct str s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s.len; i++)
-		n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
-	return n;
-}
-
-struct str
-text_upto(struct str s, size_t chars)
-{
-	size_t i = 0;
-
-	for (; i < s.len; i++)
-		if (((unsigned char)s.ptr[i] & 0xc0) != 0x80 && chars-- == 0)
-			break;
-	return str_upto(s, i);
-}
-
 static int
 check(const struct json *v, unsigned depth, struct err *e)
 {
@@ -42,10 +21,10 @@ check(const struct json *v, unsigned depth, struct err *e)
 			       json_len(v), LIMIT_KERNEL_ITEMS);
 	for (struct json_iter it = json_iter(v); code == 0 && json_next(&it);) {
 		if (object && it.key.len > LIMIT_KERNEL_KEY &&
-		    text_chars(it.key) > LIMIT_KERNEL_KEY)
+		    chars_count(it.key) > LIMIT_KERNEL_KEY)
 			return err_set(e, E_VALIDATION,
 				       "caps: a key of %zu characters, at most %d are taken",
-				       text_chars(it.key), LIMIT_KERNEL_KEY);
+				       chars_count(it.key), LIMIT_KERNEL_KEY);
 		code = check(it.value, depth + 1, e);
 	}
 	return code;

@@ -6,11 +6,6 @@
 #include "base/limits.h"
 #include "json/json.h"
 
-/* How many characters a text has. */
-size_t text_chars(struct str s);
-/* The first of them, at most so many. */
-struct str text_upto(struct str s, size_t chars);
-
 /* Depth, lengths of keys and strings, items of arrays. E_VALIDATION says which. */
 int caps_check(const struct json *payload, struct err *e);
 

@@ -229,9 +229,6 @@ read_id(struct reading *r, struct str id, struct index_entry *ret)
 			       "id: must be two words of a-z, 0-9 and _ with a point between");
 	ret->id = id;
 	ret->ns = str_upto(id, (size_t)dot);
-	if (!index_allows(r->index, ret->ns))
-		return err_set(r->e, E_VALIDATION, "namespace '%.*s' not allowed",
-			       STR_ARG(ret->ns));
 	int code = map_put(&r->index->by_id, ret->id, ret);
 	return code < 0 ? err_plain(r->e, code) : 0;
 }

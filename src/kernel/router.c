@@ -235,7 +235,7 @@ write_emission(struct kernel *k)
 	jw_member_bool(&w, "ok", !k->code);
 	if (k->code) {
 		jw_member_z(&w, "code", k->code);
-		jw_member(&w, "reason", text_upto(buf_str(&k->reason), LIMIT_KERNEL_REASON));
+		jw_member(&w, "reason", chars_upto(buf_str(&k->reason), LIMIT_KERNEL_REASON));
 	} else {
 		jw_key(&w, "result");
 		jw_raw(&w, buf_str(&k->result));

@@ -12,7 +12,6 @@
 #ifndef KERNEL_TOOL_H
 #define KERNEL_TOOL_H
 
-#include "kernel/caps.h"
 #include "kernel/state.h"
 
 struct tool_run {
@@ -54,7 +53,7 @@ void tool_recap_validate(struct jw *violations, const struct json *payload,
 static inline void
 tool_line(struct jw *w, const char *key, struct str text, size_t chars)
 {
-	jw_member(w, key, text_upto(text, chars));
+	jw_member(w, key, chars_upto(text, chars));
 }
 
 #endif

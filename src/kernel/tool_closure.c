@@ -75,7 +75,7 @@ write_summary(struct tool_run *t, const struct tally *n)
 	line(t->w, "summary", 320,
 	     "%s%.*s%s%zu moves, %zu ledger entries, %zu of %zu policy decisions without a "
 	     "violation.",
-	     s->aim[0] ? "Aim: " : "", STR_ARG(text_upto(str_of(s->aim), 160)),
+	     s->aim[0] ? "Aim: " : "", STR_ARG(chars_upto(str_of(s->aim), 160)),
 	     s->aim[0] ? ". " : "", s->move_count, s->ledger_len, n->decisions[DECISION_ALLOW],
 	     n->entries[LEDGER_POLICY]);
 }

@@ -76,7 +76,7 @@ write_edge(struct jw *w, struct str topic, struct str word, const char *question
 	if (word.len)
 		buf_addf(&b, "\"%.*s\" ", STR_ARG(word));
 	buf_addz(&b, question);
-	jw_str(w, text_upto(buf_str(&b), 2000));
+	jw_str(w, chars_upto(buf_str(&b), 2000));
 	buf_done(&b);
 }
 
@@ -172,7 +172,7 @@ tool_move_align_scan(struct tool_run *t)
 		buf_addf(&b, "speak of %.*s, or change the aim", STR_ARG(buf_str(&terms)));
 	tool_line(t->w, "suggestion", buf_str(&b), 2000);
 
-	struct str kept = text_upto(aim, 256);
+	struct str kept = chars_upto(aim, 256);
 	t->fx->scanned = true;
 	memcpy(t->fx->aim, kept.len ? kept.ptr : "", kept.len);
 	/* Less than half is left of it: no drift any more, but another thing. */

@@ -65,10 +65,10 @@ judge(struct ruling *r, const struct kernel_state *s)
 			r->target = &targets[i];
 	switch (r->target->rule) {
 	case RULE_CLAMP:
-		if (r->value.len <= r->target->cap || text_chars(r->value) <= r->target->cap)
+		if (r->value.len <= r->target->cap || chars_count(r->value) <= r->target->cap)
 			break;
 		violate(r, DECISION_REVISE, "V_FIELD_TOO_LONG", "Exceeded cap for");
-		r->suggestion = text_upto(r->value, r->target->cap);
+		r->suggestion = chars_upto(r->value, r->target->cap);
 		break;
 	case RULE_ENUM:
 		if (r->value.ptr && !is_status(r->value))
@@ -139,7 +139,7 @@ enter(struct tool_run *t, const struct ruling *r)
 	buf_reset(&fx->meta); /* the braces are the ledger's */
 	jw_member_z(&w, "decision", decision_names[r->decision]);
 	jw_member_z(&w, "code", fx->entry.code);
-	jw_member(&w, "target", text_upto(r->name, 64));
+	jw_member(&w, "target", chars_upto(r->name, 64));
 }
 
 void

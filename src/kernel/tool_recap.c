@@ -44,7 +44,7 @@ static void PRINTF_LIKE(2, 3) line(const struct recap *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vaddf(&b, fmt, ap);
 	va_end(ap);
-	jw_str(r->t->w, text_upto(upto_words(buf_str(&b), r->max_words), 256));
+	jw_str(r->t->w, chars_upto(upto_words(buf_str(&b), r->max_words), 256));
 	buf_done(&b);
 }
 

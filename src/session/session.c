@@ -201,6 +201,8 @@ session_end(struct session *s)
 	jw_member_int(w, "turn_count", (int64_t)s->turn_count);
 	jw_member_int(w, "duration_seconds", (now - s->created_us) / 1000000);
 	bus_end(bus, NULL);
+	if (s->at_end)
+		s->at_end->ended(s->at_end);
 	session_unref(s);
 }
 

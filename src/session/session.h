@@ -24,6 +24,11 @@ enum session_kind { SESSION_MAIN, SESSION_WORKER };
 const char *session_kind_name(enum session_kind k);
 bool session_kind_parse(struct str name, enum session_kind *ret);
 
+/* Somebody who keeps something for a session until it ends. */
+struct session_end {
+	void (*ended)(struct session_end *at); /* once; its calls have been cancelled */
+};
+
 struct session {
 	struct id id;
 	enum session_kind kind;
@@ -50,6 +55,8 @@ struct session {
 	/* Its own, made when it browses; NULL before. */
 	struct asked *asked;
 	struct browse_seen *seen; /* cache-stable lists */
+
+	struct session_end *at_end; /* its kernel's; NULL: it has none */
 
 	/* private */
 	struct sessions *sessions;

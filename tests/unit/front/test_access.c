@@ -202,7 +202,7 @@ media(const char *type)
 	struct http_request r = {.headers = &header, .header_count = type != NULL, .body = S("{}")};
 	struct err e;
 
-	return access_media(&r, &e);
+	return access_media(&r, false, &e);
 }
 
 static void
@@ -218,7 +218,7 @@ a_body_must_say_that_it_is_json(void **state)
 	assert_int_equal(media("application/x-www-form-urlencoded"), E_MEDIA_TYPE);
 	assert_int_equal(media("application/jsonp"), E_MEDIA_TYPE);
 	assert_int_equal(media(NULL), E_MEDIA_TYPE);
-	assert_int_equal(access_media(&none, &e), 0);
+	assert_int_equal(access_media(&none, false, &e), 0);
 }
 
 int
