@@ -305,7 +305,7 @@ emission_fits(struct kernel *k)
 		return false;
 	}
 	if (json_parse(buf_str(&k->out), &json_door, &doc, &e) < 0) {
-		fail_err(k, "result: ", &e);
+		fail(k, "E_INVARIANT", "result: %s", err_text(&e));
 		return false;
 	}
 	const struct json *result = json_get(json_get(json_root(doc), S("tool.emit")), S("result"));
