@@ -232,13 +232,13 @@ static struct store_grant
 grant_of(sqlite3_stmt *st)
 {
 	return (struct store_grant){
-	    .id = db__text(st, 0),
-	    .workspace = db__text(st, 1),
-	    .tool = db__text(st, 2),
-	    .prefix = db__text(st, 3),
+	    .id = db_text(st, 0),
+	    .workspace = db_text(st, 1),
+	    .tool = db_text(st, 2),
+	    .prefix = db_text(st, 3),
 	    .allow = sqlite3_column_int(st, 4) != 0,
 	    .created_us = sqlite3_column_int64(st, 5),
-	    .by = db__text(st, 6),
+	    .by = db_text(st, 6),
 	};
 }
 
@@ -257,7 +257,7 @@ store_load_grants(struct store *s, void (*each)(const struct store_grant *g, voi
 		struct store_grant g = grant_of(st);
 		each(&g, arg);
 	}
-	int code = rc == SQLITE_DONE ? 0 : db__error(db, "grants", e);
+	int code = rc == SQLITE_DONE ? 0 : db_error(db, "grants", e);
 	sqlite3_finalize(st);
 	return code;
 }
@@ -276,9 +276,9 @@ store_last_event_id(struct store *s, char ret[27], struct err *e)
 	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
 	if (st)
 		rc = sqlite3_step(st);
-	int code = rc == SQLITE_ROW ? 0 : db__error(db, "last event", e);
+	int code = rc == SQLITE_ROW ? 0 : db_error(db, "last event", e);
 	if (code == 0)
-		snprintf(ret, ULID_LEN + 1, "%.*s", STR_ARG(db__text(st, 0)));
+		snprintf(ret, ULID_LEN + 1, "%.*s", STR_ARG(db_text(st, 0)));
 	sqlite3_finalize(st);
 	return code;
 }

@@ -16,60 +16,17 @@
 #define STORE_SQLITE_H
 
 #include <pthread.h>
-#include <sqlite3.h>
 
 #include "base/embedded.h"
+#include "db/db.h"
 #include "store/segment.h"
 #include "store/store.h"
 
 extern const struct embedded embedded_sql[]; /* the migrations, in order */
 
-/* What is bound to a statement. */
-enum value_type { VALUE_NULL, VALUE_INT, VALUE_TEXT, VALUE_BLOB };
-struct value {
-	enum value_type type;
-	int64_t number; /* or the length of text */
-	const char *text;
-};
-
-static inline struct value
-value_int(int64_t n)
-{
-	return (struct value){VALUE_INT, n, NULL};
-}
-
-static inline struct value
-value_str(struct str s)
-{
-	return s.ptr ? (struct value){VALUE_TEXT, (int64_t)s.len, s.ptr} : (struct value){0};
-}
-
-static inline struct value
-value_blob(struct str s)
-{
-	return (struct value){VALUE_BLOB, (int64_t)s.len, s.ptr};
-}
-
-static inline struct value
-value_z(const char *z)
-{
-	return value_str(str_of(z));
-}
-
-static inline struct value
-value_time(int64_t wall_us) /* 0 is "not yet" */
-{
-	return wall_us ? value_int(wall_us) : (struct value){0};
-}
-
-/* sqlite_db.c - one connection. path NULL: the memory database called `name`. */
+/* sqlite_db.c - a connection to the file of the store. path NULL: the memory database called `name`. */
 int db__open(const char *path, const char *name, sqlite3 **ret, struct err *e);
 int db__migrate(sqlite3 *db, struct err *e);
-int db__error(sqlite3 *db, const char *what, struct err *e);   /* E_STORE with the reason inside */
-int db__bind(sqlite3_stmt *st, int at, const struct value *v); /* text must stay until reset */
-int db__run(sqlite3_stmt *st, const struct value *values, size_t count);
-struct str db__text(sqlite3_stmt *st, int column); /* until the next step */
-struct str db__copy(sqlite3_stmt *st, int column, char *out, size_t size);
 
 /* sqlite_segment.c - segments in the file. All answer with SQLite's codes. */
 enum segment_op {

@@ -211,7 +211,7 @@ column_write(struct jw *w, const struct column *c, sqlite3_stmt *st, int at)
 		return;
 	jw_key(w, c->key);
 	if (c->as == AS_OWNER || c->as == AS_TEXT || sqlite3_column_type(st, at) == SQLITE_NULL) {
-		jw_str(w, db__text(st, at));
+		jw_str(w, db_text(st, at));
 		return;
 	}
 	clock_text(sqlite3_column_int64(st, at), time);
@@ -243,7 +243,7 @@ sessions_page(struct read *job, sqlite3_stmt *st)
 			rc = SQLITE_NOMEM;
 			break;
 		}
-		if (!page_add(&(struct store_row){.id = db__text(st, 0), .json = buf_str(&json)},
+		if (!page_add(&(struct store_row){.id = db_text(st, 0), .json = buf_str(&json)},
 			      job))
 			break;
 	}
@@ -266,7 +266,7 @@ sessions_read(struct reader *r, struct read *job)
 	for (size_t i = 0; i < FILTER__COUNT && rc == SQLITE_OK; i++) {
 		struct value v = value_str(job->given[i]);
 		if (shape & (1u << i))
-			rc = db__bind(st, (int)i + 1, &v);
+			rc = db_bind(st, (int)i + 1, &v);
 	}
 	if (rc == SQLITE_OK)
 		rc = sessions_page(job, st);
@@ -344,9 +344,9 @@ reader__init(struct reader *r, sqlite3 **db, struct writer *w, struct mailbox *b
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->news, NULL);
 	if (sqlite3_exec(r->db, "PRAGMA query_only = ON", NULL, NULL, NULL) != SQLITE_OK)
-		return db__error(r->db, "query_only", e);
+		return db_error(r->db, "query_only", e);
 	if (walker__init(&r->walker, r->db) != SQLITE_OK)
-		return db__error(r->db, "segments", e);
+		return db_error(r->db, "segments", e);
 	int errnum = store__thread(&r->thread, "store-reader", reader_main, r);
 	if (errnum)
 		return err_errno(e, E_STORE, errnum, "reader thread");

@@ -45,7 +45,7 @@ segments__done(struct segments *all)
 static int
 op(struct segments *all, enum segment_op which, const struct value *values, size_t count)
 {
-	return db__run(all->ops[which], values, count);
+	return db_run(all->ops[which], values, count);
 }
 
 static int
@@ -117,11 +117,11 @@ old_find(struct segments *all, enum lane lane, const char *before, struct old *o
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(values) && rc == SQLITE_OK; i++)
-		rc = db__bind(st, (int)i + 1, &values[i]);
+		rc = db_bind(st, (int)i + 1, &values[i]);
 	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		o->seq = sqlite3_column_int64(st, 0);
-		db__copy(st, 1, o->first, sizeof(o->first));
-		db__copy(st, 2, o->last, sizeof(o->last));
+		db_copy(st, 1, o->first, sizeof(o->first));
+		db_copy(st, 2, o->last, sizeof(o->last));
 	}
 	sqlite3_reset(st);
 	return rc;
@@ -167,7 +167,7 @@ old_split(struct segments *all, enum lane lane, const struct old *o, const char 
 
 	if (young && sqlite3_bind_int64(st, 1, o->seq) == SQLITE_OK &&
 	    (rc = sqlite3_step(st)) == SQLITE_ROW)
-		code = young_take(lane, db__text(st, 0), before, young);
+		code = young_take(lane, db_text(st, 0), before, young);
 	sqlite3_reset(st);
 	if (code == 0 && young->lines.len > 0) {
 		young->seq = o->seq;
@@ -222,13 +222,13 @@ sessions_read(struct segments *all, const char *after, const char *before, struc
 
 	*ret_count = 0;
 	for (size_t i = 0; i < ARRAY_LEN(values) && rc == SQLITE_OK; i++)
-		rc = db__bind(st, (int)i + 1, &values[i]);
+		rc = db_bind(st, (int)i + 1, &values[i]);
 	if (rc != SQLITE_OK)
 		return rc;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct old_session *s = &ret[(*ret_count)++];
 		s->has_calls = false;
-		s->key = segment__key(db__copy(st, 0, s->id, sizeof(s->id)));
+		s->key = segment__key(db_copy(st, 0, s->id, sizeof(s->id)));
 	}
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -307,15 +307,15 @@ static struct store_event
 event_of(sqlite3_stmt *st)
 {
 	return (struct store_event){
-	    .id = db__text(st, 0),
+	    .id = db_text(st, 0),
 	    .wall_us = sqlite3_column_int64(st, 1),
-	    .session = db__text(st, 2),
-	    .turn = db__text(st, 3),
-	    .parent = db__text(st, 4),
-	    .type = db__text(st, 5).ptr,
-	    .actor = db__text(st, 6).ptr,
-	    .sensitivity = db__text(st, 7).ptr,
-	    .payload = db__text(st, 8),
+	    .session = db_text(st, 2),
+	    .turn = db_text(st, 3),
+	    .parent = db_text(st, 4),
+	    .type = db_text(st, 5).ptr,
+	    .actor = db_text(st, 6).ptr,
+	    .sensitivity = db_text(st, 7).ptr,
+	    .payload = db_text(st, 8),
 	    .audit = sqlite3_column_int(st, 9) != 0,
 	};
 }
@@ -324,25 +324,25 @@ static struct store_call
 call_of(sqlite3_stmt *st)
 {
 	return (struct store_call){
-	    .id = db__text(st, 0),
-	    .tool_use_id = db__text(st, 1),
-	    .session = db__text(st, 2),
-	    .turn = db__text(st, 3),
-	    .tool = db__text(st, 4),
-	    .capability = db__text(st, 5).ptr,
-	    .reversibility = db__text(st, 6).ptr,
-	    .state = db__text(st, 7).ptr,
+	    .id = db_text(st, 0),
+	    .tool_use_id = db_text(st, 1),
+	    .session = db_text(st, 2),
+	    .turn = db_text(st, 3),
+	    .tool = db_text(st, 4),
+	    .capability = db_text(st, 5).ptr,
+	    .reversibility = db_text(st, 6).ptr,
+	    .state = db_text(st, 7).ptr,
 	    .success = sqlite3_column_int(st, 8) != 0,
-	    .error_class = db__text(st, 9).ptr,
-	    .message = db__text(st, 10),
-	    .inside = db__text(st, 11),
-	    .rule = db__text(st, 12),
-	    .input = db__text(st, 13),
-	    .input_hash = db__text(st, 14),
+	    .error_class = db_text(st, 9).ptr,
+	    .message = db_text(st, 10),
+	    .inside = db_text(st, 11),
+	    .rule = db_text(st, 12),
+	    .input = db_text(st, 13),
+	    .input_hash = db_text(st, 14),
 	    .input_bytes = sqlite3_column_int64(st, 15),
 	    .output_bytes = sqlite3_column_int64(st, 16),
-	    .files_modified = db__text(st, 17),
-	    .command = db__text(st, 18),
+	    .files_modified = db_text(st, 17),
+	    .command = db_text(st, 18),
 	    .opened_us = sqlite3_column_int64(st, 19),
 	    .closed_us = sqlite3_column_int64(st, 20),
 	    .waited_ms = sqlite3_column_int64(st, 21),

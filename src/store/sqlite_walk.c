@@ -109,7 +109,7 @@ static bool
 entry_is_wanted(const struct step *s, sqlite3_stmt *st)
 {
 	const struct walk *walk = s->walk;
-	struct str first = db__text(st, 0), last = db__text(st, 2), id = walk->given[FILTER_ID];
+	struct str first = db_text(st, 0), last = db_text(st, 2), id = walk->given[FILTER_ID];
 	struct str sessions = {sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3)};
 	struct str uses = {sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4)};
 
@@ -134,8 +134,8 @@ entry_add(struct step *s, sqlite3_stmt *st)
 	}
 	struct entry *e = &s->entries[s->count++];
 	e->seq = sqlite3_column_int64(st, 1);
-	db__copy(st, 0, e->first, sizeof(e->first));
-	db__copy(st, 2, e->last, sizeof(e->last));
+	db_copy(st, 0, e->first, sizeof(e->first));
+	db_copy(st, 2, e->last, sizeof(e->last));
 	return SQLITE_OK;
 }
 
@@ -258,7 +258,7 @@ entry_read(struct step *s, const struct entry *e)
 	int rc = sqlite3_bind_int64(st, 1, e->seq);
 
 	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		rc = lines_read(s, e, db__text(st, 0));
+		rc = lines_read(s, e, db_text(st, 0));
 	sqlite3_reset(st);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -314,7 +314,7 @@ begins_alike(const struct step *s, sqlite3_stmt *st)
 {
 	enum log log = s->walk->log;
 
-	return s->count == 0 || str_eq(segment__prefix(log, db__text(st, 0)),
+	return s->count == 0 || str_eq(segment__prefix(log, db_text(st, 0)),
 				       segment__prefix(log, str_of(s->entries[0].first)));
 }
 
@@ -349,7 +349,7 @@ entries_bind(const struct step *s, sqlite3_stmt *st)
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; i < ARRAY_LEN(values) && rc == SQLITE_OK; i++)
-		rc = db__bind(st, (int)i + 1, &values[i]);
+		rc = db_bind(st, (int)i + 1, &values[i]);
 	return rc;
 }
 

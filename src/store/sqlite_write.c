@@ -372,7 +372,7 @@ row_run(struct writer *w, const struct row *r)
 {
 	if (r->op == OP_PRUNE)
 		return prune_run(w, (struct str){r->values[0].text, (size_t)r->values[0].number});
-	return db__run(w->ops[r->op], r->values, r->count);
+	return db_run(w->ops[r->op], r->values, r->count);
 }
 
 static int
@@ -380,19 +380,19 @@ held_write(struct writer *w, struct err *e)
 {
 	if (w->held.count == 0)
 		return 0;
-	int rc = db__run(w->ops[OP_BEGIN], NULL, 0);
+	int rc = db_run(w->ops[OP_BEGIN], NULL, 0);
 	for (struct segment *s = w->held.segments; s && rc == SQLITE_OK; s = s->next)
 		rc = segment_write(w, s);
 	for (const struct row *r = w->held.rows; r && rc == SQLITE_OK; r = r->next)
 		rc = row_run(w, r);
 	if (rc == SQLITE_OK)
-		rc = db__run(w->ops[OP_COMMIT], NULL, 0);
+		rc = db_run(w->ops[OP_COMMIT], NULL, 0);
 	if (rc == SQLITE_OK)
 		return 0;
-	db__error(w->db, "write", e);
+	db_error(w->db, "write", e);
 	open_drop_all(w); /* they may have grown by what is now rolled back */
 	if (!sqlite3_get_autocommit(w->db))
-		db__run(w->ops[OP_ROLLBACK], NULL, 0);
+		db_run(w->ops[OP_ROLLBACK], NULL, 0);
 	return E_STORE;
 }
 
@@ -513,9 +513,9 @@ writer__init(struct writer *w, sqlite3 **db, struct mailbox *box, struct err *e)
 	for (size_t i = 0; i < OP__COUNT; i++)
 		if (op_sql[i] && sqlite3_prepare_v3(w->db, op_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
 						    &w->ops[i], NULL) != SQLITE_OK)
-			return db__error(w->db, op_sql[i], e);
+			return db_error(w->db, op_sql[i], e);
 	if (segments__init(&w->segments, w->db) != SQLITE_OK)
-		return db__error(w->db, "segments", e);
+		return db_error(w->db, "segments", e);
 	int errnum = store__thread(&w->thread, "store-writer", writer_main, w);
 	if (errnum)
 		return err_errno(e, E_STORE, errnum, "writer thread");

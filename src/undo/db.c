@@ -2,13 +2,8 @@
 
 #include "undo/inside.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
-
-#define BUSY_MS 5000 /* how long another process may hold the file */
 
 /*
  * synchronous=FULL: what was before is on the disk when the file is changed, whatever happens then.
@@ -96,52 +91,21 @@ undo__failed(struct undo *u, const char *what, struct err *e)
 	return E_STORE;
 }
 
-/* Made here and not by SQLite, for its mode; one that is there is not opened behind its back. */
-static int
-file_make(const char *path, struct err *e)
-{
-	int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0 && errno != EEXIST)
-		return err_errno(e, E_STORE, errno, path);
-	if (fd >= 0)
-		close(fd);
-	return 0;
-}
-
-/* Two that turn a fresh file to WAL at once are told "busy" without waiting. */
-static int
-settings_apply(sqlite3 *db)
-{
-	int rc = SQLITE_BUSY;
-
-	sqlite3_busy_timeout(db, BUSY_MS);
-	for (int i = 0; i < BUSY_MS / 10 && rc == SQLITE_BUSY; i++) {
-		if (i)
-			sqlite3_sleep(10);
-		rc = sqlite3_exec(db, open_sql, NULL, NULL, NULL);
-	}
-	return rc == SQLITE_OK ? sqlite3_exec(db, form_sql, NULL, NULL, NULL) : rc;
-}
-
 int
 undo__db_open(const char *path, sqlite3 **ret, struct err *e)
 {
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_CREATE;
 	sqlite3 *db = NULL;
+	struct err why = ERR_NONE;
+	int code = db_open(&(struct db_spec){.path = path, .settings = open_sql}, &db, &why);
 
-	if (path && file_make(path, e) < 0)
-		return E_STORE;
-	int rc = sqlite3_open_v2(path ? path : ":memory:", &db, flags, NULL);
-	if (rc == SQLITE_OK)
-		rc = settings_apply(db);
-	if (rc != SQLITE_OK) {
-		err_set(e, E_STORE,
-			"%s cannot be used (%s); nothing else is lost when it is moved away",
-			path ? path : "memory", db ? sqlite3_errmsg(db) : "out of memory");
+	if (code == 0 && sqlite3_exec(db, form_sql, NULL, NULL, NULL) != SQLITE_OK) {
+		code = db_error(db, path ? path : "memory", &why);
 		sqlite3_close(db);
-		return E_STORE;
 	}
+	if (code < 0)
+		return err_set(e, E_STORE,
+			       "%s cannot be used (%s); nothing else is lost when it is moved away",
+			       path ? path : "memory", why.inside);
 	*ret = db;
 	return 0;
 }

@@ -4,9 +4,9 @@
 #define UNDO_INSIDE_H
 
 #include <pthread.h>
-#include <sqlite3.h>
 
 #include "base/limits.h"
+#include "db/db.h"
 #include "json/canon.h"
 #include "undo/undo.h"
 

@@ -1,0 +1,85 @@
+/* emission.c - parts side by side, and apart again. */
+
+#include "effect/emission.h"
+
+#define HEAD "{\"parts\":["
+#define ELSEWHERE "{\"artifact\":\""
+
+static const struct {
+	const char *before;
+	size_t at; /* in struct emission */
+} parts[] = {
+    {"],\"content\":[", offsetof(struct emission, content)},
+    {"],\"extra\":{", offsetof(struct emission, extra)},
+    {"},\"modified\":[", offsetof(struct emission, modified)},
+    {"],\"artifacts\":[", offsetof(struct emission, artifacts)},
+};
+#define TAIL "]}"
+
+static struct str
+part_of(const struct emission *m, size_t i)
+{
+	struct str s;
+
+	memcpy(&s, (const char *)m + parts[i].at, sizeof(s));
+	return s;
+}
+
+void
+emission_write(struct buf *out, const struct emission *m)
+{
+	buf_addz(out, HEAD);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		buf_addz(out, i ? "," : "");
+		buf_add_u64(out, part_of(m, i).len);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		buf_addz(out, parts[i].before);
+		buf_add(out, part_of(m, i));
+	}
+	buf_addz(out, TAIL);
+}
+
+static bool
+skip(struct str *rest, const char *z)
+{
+	if (!str_starts(*rest, str_of(z)))
+		return false;
+	*rest = str_from(*rest, strlen(z));
+	return true;
+}
+
+bool
+emission_read(struct str text, struct emission *ret)
+{
+	uint64_t lens[ARRAY_LEN(parts)];
+	struct str numbers, one;
+
+	if (!skip(&text, HEAD))
+		return false;
+	ptrdiff_t end = str_index(text, ']');
+	if (end < 0)
+		return false;
+	numbers = str_upto(text, (size_t)end);
+	text = str_from(text, (size_t)end);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (!str_split(&numbers, ',', &one) || !str_to_u64(one, &lens[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (!skip(&text, parts[i].before) || lens[i] > text.len)
+			return false;
+		one = str_upto(text, lens[i]);
+		memcpy((char *)ret + parts[i].at, &one, sizeof(one));
+		text = str_from(text, lens[i]);
+	}
+	return str_is(text, TAIL);
+}
+
+struct str
+emission_artifact(struct str text)
+{
+	if (!skip(&text, ELSEWHERE))
+		return (struct str){NULL, 0};
+	ptrdiff_t end = str_index(text, '"');
+	return end < 0 ? (struct str){NULL, 0} : str_upto(text, (size_t)end);
+}
