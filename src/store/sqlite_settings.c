@@ -47,12 +47,12 @@ static struct store_setting
 setting_of(sqlite3_stmt *st)
 {
 	return (struct store_setting){
-	    .kind = db__text(st, 0).ptr,
-	    .tenant = db__text(st, 1),
-	    .agent = db__text(st, 2),
-	    .name = db__text(st, 3),
-	    .id = db__text(st, 4),
-	    .json = db__text(st, 5),
+	    .kind = db_text(st, 0).ptr,
+	    .tenant = db_text(st, 1),
+	    .agent = db_text(st, 2),
+	    .name = db_text(st, 3),
+	    .id = db_text(st, 4),
+	    .json = db_text(st, 5),
 	    .created_us = sqlite3_column_int64(st, 6),
 	    .updated_us = sqlite3_column_int64(st, 7),
 	};
@@ -74,7 +74,7 @@ store_load_settings(struct store *s, void (*each)(const struct store_setting *ro
 		struct store_setting row = setting_of(st);
 		each(&row, arg);
 	}
-	int code = rc == SQLITE_DONE ? 0 : db__error(db, "settings", e);
+	int code = rc == SQLITE_DONE ? 0 : db_error(db, "settings", e);
 	sqlite3_finalize(st);
 	return code;
 }
