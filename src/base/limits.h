@@ -67,17 +67,18 @@
 #define LIMIT_COMPENSATE_MS 30000 /* for one effect to be taken back */
 
 /* Effects */
-#define LIMIT_EFFECT_KEY 1024              /* the text of one; a longer part is a digest there */
-#define LIMIT_EFFECT_ARGS (64 * KIB)       /* arguments kept in the ledger; others by digest */
-#define LIMIT_EFFECT_RESULT (256 * KIB)    /* a result kept there; a longer one is an artifact */
-#define LIMIT_EFFECT_UNKEYED (16 * KIB)    /* the same, of what is never given again */
-#define LIMIT_EFFECT_FOUND (2 * MIB)       /* what is told of one that stands under a key */
-#define LIMIT_EFFECT_PAGE 1000             /* rows of one list */
-#define LIMIT_EFFECTS_TOLD 64              /* unknown ones that wait to be told to their agents */
-#define LIMIT_EFFECT_KEEP_S 86400          /* how long a key is remembered, when nothing is said */
-#define LIMIT_LEDGER_QUEUE 20000           /* things that wait for the disk */
+#define LIMIT_EFFECT_KEY 1024           /* the text of one; a longer part is a digest there */
+#define LIMIT_EFFECT_ARGS (64 * KIB)    /* arguments kept in the ledger; others by digest */
+#define LIMIT_EFFECT_RESULT (12 * MIB)  /* a result kept there: the longest with all its parts */
+#define LIMIT_EFFECT_UNKEYED (16 * KIB) /* the same, of what is never given again */
+#define LIMIT_EFFECT_FOUND (13 * MIB)   /* what is told of one that stands under a key */
+#define LIMIT_EFFECT_NOTE 1024          /* what a person says of one */
+#define LIMIT_EFFECT_PAGE 1000          /* rows of one list */
+#define LIMIT_EFFECTS_TOLD 64           /* unknown ones that wait to be told to their agents */
+#define LIMIT_EFFECT_KEEP_S 86400       /* how long a key is remembered, when nothing is said */
+#define LIMIT_LEDGER_QUEUE 20000        /* things that wait for the disk */
 #define LIMIT_LEDGER_QUEUE_BYTES (64 * MIB)
-#define LIMIT_LEDGER_PROBLEMS 100          /* told of a ledger that does not verify */
+#define LIMIT_LEDGER_PROBLEMS 100 /* told of a ledger that does not verify */
 
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)

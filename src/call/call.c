@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/crash_at.h"
 #include "json/write.h"
 
 #define P(name) (1u << PLACE_##name)
@@ -153,9 +154,16 @@ call__finish(struct call *c)
 	    .repairs = buf_take(&c->repairs),
 	    .artifacts = buf_take(&c->artifacts),
 	    .latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000,
+	    .cached = c->cached,
+	    .unrecorded = c->unrecorded,
+	    .unknown = BUF_INIT(LIMIT_EFFECTS_TOLD * 512),
 	};
 	struct session *s = session_ref(c->session);
 
+	if (c->taken)
+		came.effect = c->effect;
+	effects_mention(gw, s, &came.unknown);
+	crash_at(CRASH_BEFORE_ANSWER);
 	if (failed)
 		render_error(c, &came.content);
 	else

@@ -94,6 +94,18 @@ struct call {
 	struct scope_check *check;
 	struct str targets; /* where its paths lead, from the root; each ends with a NUL */
 
+	/* replay */
+	struct str effect_key;           /* {NULL,0}: it stands for itself */
+	char effect_digest[DIGEST_TEXT]; /* of the arguments (JCS); "": nobody needed it */
+	bool leads;                      /* the one of its key that goes on, here */
+	bool cached;                     /* the result is one that was kept */
+	struct claim *claim;             /* something is asked of the claims; or NULL */
+	struct id effect;                /* its record in the ledger; "": there is none */
+	bool taken, settled;             /* it is written down that it begins; how it ended */
+	bool unrecorded;                 /* how it ended could not be */
+	bool ran_well, doubt;            /* its tool said so; an attempt may have done it */
+	bool left_behind;                /* its job was, and may still be at it */
+
 	const char *must_ask; /* why a person is asked whatever the policy says; NULL: no reason */
 
 	/* policy */
@@ -120,7 +132,6 @@ struct call {
 	struct slot slot;
 
 	/* dispatch */
-	struct claim *claim; /* that the journal knows of it; NULL: needs none */
 	struct job *job;
 	unsigned attempts;       /* begun so far */
 	bool effect_begun;       /* one that its turn counts */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/crash_at.h"
 #include "base/log.h"
 #include "call/stage.h"
 #include "undo/undo.h"
@@ -133,6 +134,7 @@ about(struct witness *w, const struct file_change *ch, struct err *e)
 		return err_plain(e, E_NOMEM);
 	if (cs->undo)
 		undo_about(cs->undo, &cs->author, ch, &one->note);
+	crash_at(CRASH_FILE_NOTED);
 	pthread_mutex_lock(&cs->lock);
 	list_push(&cs->pending, &one->node);
 	pthread_mutex_unlock(&cs->lock);
@@ -195,6 +197,7 @@ made(struct witness *w, const struct file_change *ch)
 	struct changes *cs = of(w);
 	struct change *one = pending_take(cs, ch);
 
+	crash_at(CRASH_FILE_RENAMED);
 	if (one && cs->undo)
 		undo_made(cs->undo, &one->note);
 	else if (!one && !is_full(cs))

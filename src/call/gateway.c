@@ -14,6 +14,8 @@ gateway_init(struct gateway *gw)
 	for (size_t i = 0; i < PLACE__COUNT; i++)
 		list_init(&gw->at[i]);
 	map_init(&gw->calls, LIMIT_CALLS);
+	map_init(&gw->leaders, LIMIT_CALLS);
+	list_init(&gw->untold);
 	map_init(&gw->tool_meters, LIMIT_TOOLS);
 	map_init(&gw->server_meters, LIMIT_TOOLS);
 	list_init(&gw->stragglers);
@@ -39,6 +41,8 @@ gateway_done(struct gateway *gw)
 	metrics_done(&gw->metrics);
 	defer_cancel(&gw->idle_soon);
 	map_done(&gw->calls);
+	map_done(&gw->leaders);
+	effects_forget(gw);
 	chain_done(gw);
 }
 

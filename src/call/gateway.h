@@ -13,6 +13,7 @@
 #include "call/metrics.h"
 #include "catalog/browse.h"
 #include "catalog/catalog.h"
+#include "effect/claims.h"
 #include "event/bus.h"
 #include "event/progress.h"
 #include "event/toast.h"
@@ -27,6 +28,8 @@
 #include "upstream/upstream.h"
 
 struct call;
+struct claims;
+struct ledger;
 struct undo;
 struct guest;
 struct hf_call;
@@ -86,7 +89,10 @@ struct gateway {
 	struct grants *grants;
 	struct questions *questions;
 	struct bus *bus;
-	struct store *store; /* NULL: nothing is kept */
+	struct store *store;   /* NULL: nothing is kept */
+	struct claims *claims; /* who may do what once; NULL: nobody asks */
+	struct ledger *ledger; /* behind them; or NULL */
+	unsigned keep_keys_s;  /* how long what a key gave is given again; 0: a day */
 	struct artifacts *artifacts;
 	struct sessions *sessions;
 	struct upstreams *upstreams; /* the MCP servers behind; or NULL */
@@ -111,6 +117,8 @@ struct gateway {
 	struct hooks *hooks; /* a reference; NULL: there are none */
 	struct list at[PLACE__COUNT];
 	struct map calls;                      /* by id */
+	struct list untold;                    /* unknown effects (effects.c) */
+	struct map leaders;                    /* by key: the call that goes on (st_replay.c) */
 	struct map tool_meters, server_meters; /* struct meter (meter.c) */
 	struct list stragglers;                /* jobs that were left behind (late.c) */
 	struct counters count;
@@ -243,6 +251,24 @@ struct changes_query {
 };
 int gateway_changes(struct gateway *gw, const struct changes_query *q, gateway_answer_fn done,
 		    void *arg, struct err *e);
+
+/*
+ * effects.c. The ledger (effect/ledger.h), for people. Answers as above. resolve: a person has
+ * looked what became of an unknown one; E_NO_EFFECT, E_ANSWERED, E_IN_FLIGHT.
+ */
+struct effects_query;
+struct effect_orphan;
+int gateway_effects(struct gateway *gw, const struct effects_query *q, gateway_answer_fn done,
+		    void *arg, struct err *e);
+int gateway_effect_show(struct gateway *gw, struct str id, gateway_answer_fn done, void *arg,
+			struct err *e);
+int gateway_effects_export(struct gateway *gw, int64_t after, size_t limit, gateway_answer_fn done,
+			   void *arg, struct err *e);
+int gateway_effects_verify(struct gateway *gw, gateway_answer_fn done, void *arg, struct err *e);
+int gateway_effect_resolve(struct gateway *gw, struct str id, bool was_done, struct str note,
+			   gateway_answer_fn done, void *arg, struct err *e);
+/* The ledger found one whose process had died: its agent is told with the next result. */
+void gateway_recovered(struct gateway *gw, const struct effect_orphan *o, enum claim_state state);
 
 /* A person is looking at this gateway's events and could answer. */
 void gateway_watch(struct gateway *gw, bool begins);

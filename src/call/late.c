@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "call/stage.h"
+#include "effect/claims.h"
 
 #include <stdlib.h>
 
@@ -13,8 +14,10 @@ struct straggler {
 	struct gateway *gw;
 	struct job *job;
 	struct id call, session, turn;
+	struct id effect; /* "": none was written down */
 	char parent[ULID_LEN + 1];
 	char *tool_use_id, *tool_name;
+	struct tool *tool; /* a reference; NULL until it is complete */
 	uint64_t since_us;
 };
 
@@ -23,9 +26,26 @@ straggler_free(struct straggler *s)
 {
 	list_remove(&s->node);
 	job_free(&s->job);
+	tool_unref(s->tool);
 	free(s->tool_use_id);
 	free(s->tool_name);
 	free(s);
+}
+
+/* What was unknown until now. */
+static void
+settle(const struct straggler *s, const struct output *out)
+{
+	bool well = out->err.code == 0 && out->success;
+	struct claim_end end = {
+	    .effect = id_str(&s->effect),
+	    .state = well ? CLAIM_DONE : CLAIM_FAILED,
+	    .error = well ? (struct str){NULL, 0} : S("it was left behind, and failed"),
+	    .by = "late",
+	};
+
+	if (s->effect.text[0] && (well || claim_tells(s->tool, out)))
+		(void)s->gw->claims->ops->settle(s->gw->claims, &end, NULL, NULL);
 }
 
 static void
@@ -46,6 +66,7 @@ came_late(struct job *j, void *owner)
 	jw_member_int(w, "after_ms", after_ms);
 	jw_member_bool(w, "success", j->out.success);
 	bus_end(s->gw->bus, NULL);
+	settle(s, &j->out);
 	log_line(LOG_WARN, "a tool that was left behind has ended", "call", s->call.text, "tool",
 		 s->tool_name, NULL);
 	straggler_free(s);
@@ -68,6 +89,9 @@ late_leave(struct call *c)
 	}
 	s->gw = c->gw;
 	s->call = c->id;
+	if (c->taken)
+		s->effect = c->effect;
+	s->tool = tool_ref(c->tool);
 	s->session = c->session->id;
 	s->turn = c->turn->id;
 	memcpy(s->parent, c->called_event, sizeof(s->parent));

@@ -1,7 +1,7 @@
 /*
  * st_dispatch.c - the job goes to its provider under a deadline, and again where that does no harm.
  *
- *	held (the claim) --> running --> over
+ *	held (the ledger) --> running --> over
  *	                      ^    '-- it failed on the way, and may be done twice or never left
  *	                      '- pausing <'
  *
@@ -15,10 +15,12 @@
  */
 
 #include "base/clock.h"
+#include "base/crash_at.h"
 #include "base/log.h"
 #include "base/ulid.h"
 #include "call/changes.h"
 #include "call/stage.h"
+#include "effect/ledger.h"
 #include "minder/minder.h"
 #include "policy/effect.h"
 
@@ -134,6 +136,7 @@ start_job(struct call *c)
 			.turn = id_str(&c->turn->id),
 			.call = id_str(&c->id),
 			.tool_use_id = c->tool_use_id,
+			.effect_key = c->effect_key,
 			.shared = c->session->shared,
 			.workspace = c->session->workspace,
 			.witness = changes_begin(c),
@@ -167,6 +170,7 @@ launch(struct call *c)
 	if (call_alarm(c, c->allowed_ms) < 0 || start_job(c) < 0)
 		return call_fail(c, E_NOMEM, "out of memory");
 	superseding_effect_begins(c);
+	crash_at(CRASH_JOB_BEGUN);
 	if (c->attempts++ == 0)
 		c->called_mono_us = clock_mono_us();
 	if (!c->called_event[0]) {
@@ -209,9 +213,9 @@ dispatch_enter(struct call *c)
 {
 	struct err e;
 
-	if (!claim_needed(c) || !is_still_the_same(c))
+	if (!claim_needed(c) || c->taken || !is_still_the_same(c))
 		return begin(c);
-	if (claim_start(c, &e) < 0)
+	if (claim_take(c, &e) < 0)
 		return call_fail_with(c, &e);
 	call_move(c, PLACE_HELD);
 	return WAIT;
@@ -220,16 +224,19 @@ dispatch_enter(struct call *c)
 static enum verdict
 held(struct call *c)
 {
-	int code = 0;
+	struct err e = ERR_NONE;
 
-	if (!c->cancelled && !claim_settled(c, &code))
+	if (!claim_answered(c)) /* cancelled or not: what is taken has to be settled */
 		return WAIT;
+	const struct claim_found *f = claim_found(c, &e);
+	enum verdict v = f ? replay_judge(c, f) : call_fail_with(c, &e);
+	if (v == NEXT)
+		claim_begun(c);
+	claim_drop(c);
 	call_move(c, PLACE_MOVING);
-	if (c->cancelled)
+	if (v == NEXT && c->cancelled)
 		return call_fail_stopped(c);
-	if (code < 0)
-		return call_fail(c, code, "%s", err_row(code)->sentence);
-	return begin(c);
+	return v == NEXT ? begin(c) : v;
 }
 
 static enum verdict
@@ -250,6 +257,7 @@ judge(struct call *c)
 	struct err *e = &c->out.err;
 
 	c->out = output_take(&c->job->out);
+	claim_ran(c, &c->out);
 	/* Half a block is no JSON: an error that carries what there was carries none of it then. */
 	if (buf_failed(&c->out.content) && (c->ending || e->code < 0))
 		buf_done(&c->out.content);
@@ -376,6 +384,7 @@ abandon(struct call *c)
 	log_line(LOG_WARN, "a tool ignored the order to stop and was left behind", "call",
 		 c->id.text, "tool", c->tool_name.ptr, NULL);
 	c->gw->count.abandoned++;
+	c->left_behind = true;
 	if (c->gw->left_behind)
 		c->gw->left_behind();
 	late_leave(c);
@@ -447,7 +456,6 @@ dispatch_leave(struct call *c)
 	meters_end(c, BREAKER_UNKNOWN);
 	superseding_effect_ends(c);
 	repeat_ended(c);
-	claim_drop(c);
 	call_calm(c);
 	job_free(&c->job);
 }

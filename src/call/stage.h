@@ -61,6 +61,18 @@ void call_calm(struct call *c);
 /* Something happened: the stage will be woken, soon and once for many. */
 void call_wake(struct call *c);
 
+/* What its tool does to the world, and what makes two of its calls the same. */
+static inline enum reversibility
+call_reversibility(const struct call *c)
+{
+	return c->tool->reversibility;
+}
+static inline const struct json *
+call_key_fields(const struct call *c)
+{
+	return c->tool->idempotency_key_fields;
+}
+
 /* browsing.c: a tool has been run; whoever looked for it has found it. */
 void browsing_ran(struct call *c);
 
@@ -98,11 +110,30 @@ void call__finish(struct call *c);
 /* The row as it stands now. E_STORE, E_LIMIT, E_NOMEM: it could not be taken. */
 int journal_put(struct call *c, const char *state);
 
-/* The promise that the journal holds "running" before an effect begins (claim.c). */
-bool claim_needed(const struct call *c);
-int claim_start(struct call *c, struct err *e); /* call_wake comes when it is settled */
-bool claim_settled(const struct call *c, int *ret_code);
-void claim_drop(struct call *c); /* settled or not; no-op without one */
+/*
+ * claim.c: what is asked of the claims, one thing at a time. call_wake comes with the answer; look
+ * at it, then drop it. Without claims (gw->claims) nothing is needed.
+ */
+struct claim_found;
+bool claim_needed(const struct call *c); /* it changes the world: the ledger has to know first */
+int claim_digest(struct call *c, struct err *e); /* of the arguments, once */
+int claim_look(struct call *c, struct err *e);
+int claim_take(struct call *c, struct err *e);   /* and the journal's row "running" */
+int claim_settle(struct call *c, struct err *e); /* what came of it */
+void claim_put(struct call *c);                  /* a pure one's result; nobody waits */
+bool claim_answered(const struct call *c);
+const struct claim_found *claim_found(const struct call *c, struct err *e); /* NULL: e */
+void claim_drop(struct call *c);                          /* answered or not; no-op without one */
+void claim_begun(struct call *c);                         /* it is ours, and on the disk */
+void claim_ran(struct call *c, const struct output *out); /* an attempt is over */
+/* An error of a tool that was told to stop: does it say that nothing was done? */
+bool claim_tells(const struct tool *t, const struct output *out);
+/* st_replay.c: NEXT when nothing stands in the way; else the result, or why not. */
+enum verdict replay_judge(struct call *c, const struct claim_found *f);
+
+/* effects.c: unknown ones this agent was not told of, as JSON objects; once. */
+void effects_mention(struct gateway *gw, const struct session *s, struct buf *out);
+void effects_forget(struct gateway *gw);
 
 /* meter.c: breakers and quotas of the tool and its server. NEXT, or FAIL with when to come back. */
 enum verdict meters_admit(struct call *c);                     /* before anything is done */
@@ -145,6 +176,9 @@ void hooks_leave(struct call *c);
 enum verdict policy_wake(struct call *c);
 enum verdict scope_wake(struct call *c);
 void scope_leave(struct call *c);
+enum verdict replay_wake(struct call *c);
+enum verdict replay_after(struct call *c);
+void replay_leave(struct call *c);
 enum verdict confirm_wake(struct call *c);
 void confirm_leave(struct call *c);
 enum verdict slot_wake(struct call *c);

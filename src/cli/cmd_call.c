@@ -54,6 +54,10 @@ submit(struct one_call *c, struct reply *ret)
 	jw_object(&w);
 	jw_member_z(&w, "name", c->args->words[0]);
 	jw_key(&w, "input"), jw_raw(&w, buf_str(&c->input));
+	if (args_value(c->args, "idempotency-key"))
+		jw_member_z(&w, "idempotency_key", args_value(c->args, "idempotency-key"));
+	if (args_value(c->args, "turn-group"))
+		jw_member_z(&w, "turn_group_id", args_value(c->args, "turn-group"));
 	jw_member_bool(&w, "wait", false);
 	jw_member_bool(&w, "attended", c->follow.person || c->follow.yes);
 	jw_end(&w);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crash_at.h"
 #include "cli/args.h"
 #include "cli/term.h"
 
@@ -59,6 +60,8 @@ main(int argc, char **argv)
 	struct err e;
 
 	term_init();
+	if (crash_at_read() < 0)
+		return refuse("HOLDFAST_CRASH_AT: there is no such point (tbl/crash_points.def)");
 	if (argc < 2) {
 		help_print(NULL);
 		return flush(EXIT_USAGE);

@@ -398,9 +398,10 @@ apply(struct config_reading *r, const char *workspace)
 	    (code = check_form(r, root)) < 0 ||
 	    (code = tunings_new(y, json_get(root, S("tools")), &c->tunings, e)) < 0 ||
 	    (code = config__kernel(r, json_get(root, S("kernel")))) < 0 ||
+	    (code = config__effects(r, root)) < 0 ||
 	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0)
 		return code;
-	config__effects(c, root);
+	config__turns(c, root);
 	if ((code = config__servers(r, root)) < 0)
 		return code;
 	return config__defined(r, root);

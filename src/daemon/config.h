@@ -13,7 +13,7 @@
  *   config_kernel.c   the index envelopes are held to
  *   config_vars.c     ${VAR} and its like
  *   config_env.c      the environment of a server that is started here
- *   config_effects.c  acf, tools.side_effects: how turns are given up, and effects taken back
+ *   config_turns.c    acf, tools.side_effects: how turns are given up, and effects taken back
  *   config_confine.c  confinement: what is started here may reach
  *
  * What is wrong with one server beyond the form (a variable that is not set) disables that server
@@ -54,7 +54,7 @@ struct config_undo {
 };
 
 /* How a turn is given up for a message, and its effects are taken back. */
-struct config_effects {
+struct config_turns {
 	enum supersede_action supersede;
 	unsigned decide_ms, compensate_ms;
 	bool keep_compensatable; /* what could be taken back is not, and the turn goes on */
@@ -79,6 +79,13 @@ struct config_import {
 	int confirm;       /* enum policy_mode, or -1 */
 };
 
+/* What is done once: how long a key is remembered, and by whom. */
+struct config_effects {
+	int64_t keep_s;
+	bool redis;
+	const char *key_prefix; /* of the claims in Redis */
+};
+
 struct config {
 	struct policy *policy;
 	struct tunings *tunings; /* a reference */
@@ -86,6 +93,7 @@ struct config {
 	struct config_results results;
 	struct config_undo undo;
 	struct config_effects effects;
+	struct config_turns turns;
 	struct confine_settings confinement;
 	int64_t retention_days;
 	const char *workspace; /* of clients that name none; NULL: there is none */

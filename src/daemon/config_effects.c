@@ -1,34 +1,22 @@
-/* config_effects.c - how turns are given up for a message, and effects are taken back. */
+/* config_effects.c - toolbox and tool_gateway.idempotency: how long and where keys are remembered.
+ */
 
-#include "daemon/config.h"
 #include "daemon/config_inside.h"
 
-/* Seconds of the file; what is there fits the schema. */
-static unsigned
-read_ms(const struct json *v, unsigned otherwise)
+int
+config__effects(struct config_reading *r, const struct json *root)
 {
-	double n;
+	const struct json *toolbox = json_get(root, S("toolbox"));
+	const struct json *idem = json_get(json_get(root, S("tool_gateway")), S("idempotency"));
+	struct str backend = json_str(json_get(idem, S("backend")));
+	struct str prefix = json_str(json_get(idem, S("key_prefix")));
+	struct config_effects *ret = &r->config->effects;
 
-	if (!json_double(v, &n))
-		return otherwise;
-	n *= 1000;
-	return n < 1 ? 1 : (unsigned)n;
-}
-
-void
-config__effects(struct config *c, const struct json *root)
-{
-	const struct json *acf = json_get(root, S("acf"));
-	const struct json *effects = json_get(json_get(root, S("tools")), S(TUNING_SIDE_EFFECTS));
-	const struct json *allowed = json_get(effects, S("allow_compensatable_supersede"));
-	struct str word = json_str(json_get(acf, S("supersede")));
-	struct config_effects *to = &c->effects;
-
-	to->supersede = BY_DEFAULT;
-	if (word.ptr)
-		(void)supersede_parse(word, &to->supersede);
-	to->decide_ms = read_ms(json_get(acf, S("decision_timeout_seconds")), LIMIT_DECIDE_MS);
-	to->compensate_ms =
-	    read_ms(json_get(effects, S("compensation_timeout_seconds")), LIMIT_COMPENSATE_MS);
-	to->keep_compensatable = json_is(allowed, JSON_BOOL) && !json_bool(allowed);
+	*ret = (struct config_effects){.keep_s = LIMIT_EFFECT_KEEP_S};
+	/* The more precise one counts. */
+	(void)json_int(json_get(toolbox, S("default_idempotency_ttl")), &ret->keep_s);
+	(void)json_int(json_get(idem, S("default_ttl")), &ret->keep_s);
+	ret->redis = str_is(backend, "redis");
+	ret->key_prefix = arena_strz(r->config->arena, prefix.ptr ? prefix : S("tool_idem"));
+	return ret->key_prefix ? 0 : err_plain(r->err, E_NOMEM);
 }

@@ -25,6 +25,7 @@ int config__servers(struct config_reading *r, const struct json *root);
 bool config__plugin_host(struct buf *out);
 
 /* config_confine.c: the section `confinement`, which fits the schema. E_CONFIG, E_NOMEM. */
+int config__effects(struct config_reading *r, const struct json *root);
 int config__confinement(struct config_reading *r, const struct json *v);
 /* An array of ports; NULL: v is none, or no memory. */
 const uint16_t *config__ports(struct arena *a, const struct json *v, size_t *ret_count);
@@ -64,7 +65,7 @@ bool env_name_fits(struct str name);
 /* NAME=value lines of a dotenv file. False: why is in *problem. */
 bool env_put_file(struct env *e, const char *path, struct buf *problem);
 
-/* config_effects.c; the file fits the schema. */
-void config__effects(struct config *c, const struct json *root);
+/* config_turns.c; the file fits the schema. */
+void config__turns(struct config *c, const struct json *root);
 
 #endif

@@ -26,6 +26,7 @@ struct hf {
 	struct store *store;
 	struct artifacts *artifacts;
 	struct undo *undo;
+	struct ledger *ledger;
 	struct bus *bus;
 	struct progresses *progress;
 	struct toasts *toasts;
@@ -118,7 +119,7 @@ struct artifacts_spec hf__artifacts_spec(const struct hf *hf); /* as the configu
 struct undo_spec hf__undo_spec(const struct hf *hf);           /* the same, without a path */
 void hf__warn(struct hf *hf); /* what the configuration says that will have no effect */
 
-void hf__effects_set(struct hf *hf); /* as the configuration says */
+void hf__turns_set(struct hf *hf); /* as the configuration says */
 
 /* reload.c */
 #define CONFIG_QUIET_MS 200                  /* editors write in several steps */
@@ -143,6 +144,9 @@ void hf__definitions_write(struct jw *w, const struct hf *hf);
 void hf__definitions_close(struct hf *hf);
 
 /* janitor.c */
+/* orphans.c: what the ledger found out of a call whose process died */
+struct effect_orphan;
+void hf__journal_orphan(struct hf *hf, const struct effect_orphan *from, enum claim_state state);
 void hf__start_janitor(struct hf *hf);
 void hf__stop_janitor(struct hf *hf);
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "daemon/hf.h"
+#include "effect/ledger.h"
 
 #define FIRST_ROUND_MS (60 * 1000) /* not while people wait for the start */
 #define ROUND_MS (60 * 60 * 1000)
@@ -45,6 +46,10 @@ round_due(void *arg)
 	if (!hf->sweeps && work_start(hf->loop, &hf->sweeping, sweep, swept, hf) == 0)
 		hf->sweeps = true;
 	/* A full queue will have room the next time. */
+	if (hf->ledger) {
+		ledger_sweep(hf->ledger);
+		ledger_prune(hf->ledger, clock_wall_us() - hf->config.retention_days * DAY_US);
+	}
 	store_prune(hf->store, clock_wall_us() - hf->config.retention_days * DAY_US);
 	timer_start(hf->loop, &hf->janitor, ROUND_MS, round_due, hf);
 }

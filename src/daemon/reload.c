@@ -39,7 +39,7 @@ tune(struct hf *hf)
 	artifacts_tune(hf->artifacts, &results);
 	struct undo_spec kept = hf__undo_spec(hf);
 	undo_tune(hf->undo, &kept);
-	hf__effects_set(hf);
+	hf__turns_set(hf);
 	front_set_workspace(hf->front, hf->config.workspace);
 	kernels_rule(hf->kernels, &hf->config.kernel);
 }

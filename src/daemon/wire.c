@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "daemon/hf.h"
+#include "effect/ledger.h"
 #include "loop/child.h"
 
 #define HOUR_US INT64_C(3600000000)
@@ -157,6 +158,50 @@ wire_undo(struct hf *hf, struct err *e)
 	return undo_open(&spec, &hf->undo, e);
 }
 
+/* Changes to files are noted before they are made: the files tell. */
+static enum claim_state
+judge_orphan(const struct effect_orphan *o, void *arg)
+{
+	static const enum claim_state came[] = {[UNDO_NOT_DONE] = CLAIM_FAILED,
+						[UNDO_DONE] = CLAIM_DONE,
+						[UNDO_UNCLEAR] = CLAIM_UNKNOWN};
+	const struct hf *hf = arg;
+
+	if (!str_is(o->tool, "write_file") && !str_is(o->tool, "patch_file"))
+		return CLAIM_UNKNOWN;
+	return came[undo_verdict(hf->undo, o->call, hf->shut)];
+}
+
+static void
+orphan_found(const struct effect_orphan *o, enum claim_state state, void *arg)
+{
+	struct hf *hf = arg;
+
+	if (hf->gateway_ready)
+		gateway_recovered(&hf->gw, o, state);
+	hf__journal_orphan(hf, o, state);
+}
+
+static int
+wire_ledger(struct hf *hf, struct err *e)
+{
+	struct path file;
+	int n = snprintf(file.text, sizeof(file.text), "%s/effects.db", hf->state_dir);
+
+	if (hf->inner) /* whoever it is behind has one */
+		return 0;
+	if (n < 0 || (size_t)n >= sizeof(file.text))
+		return err_set(e, E_CONFIG, "the state directory's path is too long");
+	struct ledger_spec spec = {
+	    .loop = hf->loop,
+	    .path = hf->ephemeral ? NULL : file.text,
+	    .judge = judge_orphan,
+	    .recovered = orphan_found,
+	    .arg = hf,
+	};
+	return ledger_open(&spec, &hf->ledger, e);
+}
+
 static int
 wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 {
@@ -241,9 +286,9 @@ leave_it_behind(void)
 }
 
 void
-hf__effects_set(struct hf *hf)
+hf__turns_set(struct hf *hf)
 {
-	const struct config_effects *from = &hf->config.effects;
+	const struct config_turns *from = &hf->config.turns;
 	struct superseding *to = &hf->gw.supersede;
 
 	to->how = from->supersede;
@@ -266,6 +311,9 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .store = hf->store,
 	    .artifacts = hf->artifacts,
 	    .undo = hf->undo,
+	    .ledger = hf->ledger,
+	    .claims = hf->ledger ? ledger_claims(hf->ledger) : NULL,
+	    .keep_keys_s = (unsigned)hf->config.effects.keep_s,
 	    .sessions = hf->sessions,
 	    .upstreams = hf->upstreams,
 	    .learned = hf->learned,
@@ -278,7 +326,7 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .left_behind = hf->inner ? leave_it_behind : NULL,
 	    .house = &hf->house,
 	};
-	hf__effects_set(hf);
+	hf__turns_set(hf);
 	gateway_init(&hf->gw);
 	hf->gateway_ready = true;
 	int code = hf__hooks_set(hf, &hf->config, e);
@@ -316,6 +364,7 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	if ((code = wire_paths(hf, o, e)) < 0 || (code = wire_config(hf, o, e)) < 0 ||
 	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, e)) < 0 ||
 	    (code = wire_artifacts(hf, e)) < 0 || (code = wire_undo(hf, e)) < 0 ||
+	    (code = wire_ledger(hf, e)) < 0 ||
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
 	    (code = wire_notices(hf, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
@@ -364,6 +413,7 @@ hf__unwire(struct hf *hf)
 	toasts_free(hf->toasts);
 	if (hf->bus)
 		bus_free(hf->bus);
+	ledger_free(hf->ledger);
 	store_free(hf->store);
 	/* Jobs that were left behind hold their tools to the end. */
 	if (hf->loop) {

@@ -11,7 +11,7 @@
 
 #define STANDING                                                                                   \
 	"id, state, digest, owner, result, COALESCE(ended_us, started_us), expires_us,"            \
-	" compensation_state, call, session, tenant, agent, tool, key, policy"
+	" compensation_state, call, session, tenant, agent, tool, key, policy, turn"
 enum column {
 	COL_ID,
 	COL_STATE,
@@ -28,6 +28,7 @@ enum column {
 	COL_TOOL,
 	COL_KEY,
 	COL_POLICY,
+	COL_TURN,
 };
 
 const char *const ledger__sql[ST__COUNT] = {
@@ -43,7 +44,8 @@ const char *const ledger__sql[ST__COUNT] = {
     [ST_RELEASE] = "UPDATE effects SET claim = NULL WHERE id = ?",
     [ST_SETTLE] =
 	"UPDATE effects SET state = ?2, result = ?3, error = ?4, ended_us = ?5,"
-	" resolved_by = ?6, note = ?7, expires_us = ?5 + (expires_us - started_us)"
+	" resolved_by = ?6, note = ?7, expires_us = ?5 + (expires_us - COALESCE(ended_us, "
+	"started_us))"
 	" WHERE id = ?1 AND (state = 'started' OR (state = 'unknown' AND ?6 IS NOT NULL))",
     [ST_REPEATED] = "UPDATE effects SET claim = NULL, resolved_by = 'repeated', note = ?2"
 		    " WHERE id = ?1",
@@ -88,7 +90,8 @@ body_end(struct ledger *l, struct jw *w, struct str effect, const char *kind, in
 	jw_end(w);
 	if (buf_failed(&l->body))
 		return SQLITE_NOMEM;
-	return ledger__chain_add(l, &(struct link_text){effect, at_us, str_of(kind), buf_str(&l->body)});
+	return ledger__chain_add(l, &(struct link_text){effect, at_us, str_of(kind),
+							buf_str(&l->body)});
 }
 
 /* Its members are written in the order of their names: the form of RFC 8785. */
@@ -236,8 +239,9 @@ ended_write(struct ledger *l, const struct ending *x, bool was_unknown)
 static struct recovered *
 orphan_copy(sqlite3_stmt *st)
 {
-	static const enum column columns[] = {COL_ID,    COL_CALL, COL_SESSION, COL_TENANT,
-					      COL_AGENT, COL_TOOL, COL_KEY,     COL_POLICY};
+	static const enum column columns[] = {COL_ID,   COL_CALL,   COL_SESSION,
+					      COL_TURN, COL_TENANT, COL_AGENT,
+					      COL_TOOL, COL_KEY,    COL_POLICY};
 	size_t bytes = sizeof(struct recovered);
 
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
@@ -246,7 +250,7 @@ orphan_copy(sqlite3_stmt *st)
 	if (!r)
 		return NULL;
 	struct effect_orphan *o = &r->orphan;
-	struct str policy, *const to[] = {&o->effect, &o->call, &o->session, &o->tenant,
+	struct str policy, *const to[] = {&o->effect, &o->call, &o->session, &o->turn, &o->tenant,
 					  &o->agent,  &o->tool, &o->key,     &policy};
 	char *at = (char *)(r + 1);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++) {

@@ -9,7 +9,7 @@
  */
 void
 ledger__hash(const struct chain *before, int64_t seq, const struct link_text *t,
-	    unsigned char out[static SHA256_BYTES])
+	     unsigned char out[static SHA256_BYTES])
 {
 	struct sha256 s;
 	struct buf head = BUF_INIT(512);

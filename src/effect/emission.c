@@ -3,7 +3,6 @@
 #include "effect/emission.h"
 
 #define HEAD "{\"parts\":["
-#define ELSEWHERE "{\"artifact\":\""
 
 static const struct {
 	const char *before;
@@ -73,13 +72,4 @@ emission_read(struct str text, struct emission *ret)
 		text = str_from(text, lens[i]);
 	}
 	return str_is(text, TAIL);
-}
-
-struct str
-emission_artifact(struct str text)
-{
-	if (!skip(&text, ELSEWHERE))
-		return (struct str){NULL, 0};
-	ptrdiff_t end = str_index(text, '"');
-	return end < 0 ? (struct str){NULL, 0} : str_upto(text, (size_t)end);
 }

@@ -5,7 +5,6 @@
  * the lengths of its parts are in front and they are taken out by them.
  *
  *	{"parts":[9,0,0,0],"content":[...],"extra":{...},"modified":[...],"artifacts":[...]}
- *	{"artifact":"..."}     what is too long stands there, in the same form
  */
 
 #ifndef EFFECT_EMISSION_H
@@ -21,7 +20,5 @@ struct emission {
 void emission_write(struct buf *out, const struct emission *m);
 /* Parts of the text itself. False: it is none. */
 bool emission_read(struct str text, struct emission *ret);
-/* Where it is kept instead; {NULL,0}: here. */
-struct str emission_artifact(struct str text);
 
 #endif

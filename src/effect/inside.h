@@ -166,7 +166,7 @@ struct link_text {
 	struct str kind, body;
 };
 void ledger__hash(const struct chain *before, int64_t seq, const struct link_text *t,
-		 unsigned char out[static SHA256_BYTES]);
+		  unsigned char out[static SHA256_BYTES]);
 int ledger__chain_load(struct ledger *l); /* where it ends now, in this transaction */
 int ledger__chain_add(struct ledger *l, const struct link_text *t);
 

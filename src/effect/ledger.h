@@ -27,7 +27,7 @@ struct ledger;
 
 /* An effect whose process died under it. */
 struct effect_orphan {
-	struct str effect, call, session, tenant, agent, tool, key;
+	struct str effect, call, session, turn, tenant, agent, tool, key;
 	const char *policy;
 };
 

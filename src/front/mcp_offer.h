@@ -71,6 +71,10 @@ int mcp_meta_call(struct mcp_request *q, const struct mcp_meta *m, const struct 
 #define META_PROVENANCE "holdfast/provenance"
 #define META_ARTIFACTS "holdfast/artifacts"
 #define META_RETRY_AFTER "holdfast/retry_after_ms"
+#define META_CACHED "holdfast/cached"
+#define META_EFFECT "holdfast/effect_id"
+#define META_KEY "holdfast/idempotency_key" /* of a request */
+#define META_GROUP "holdfast/turn_group_id" /* the same */
 
 /* One call through the pipeline; answers when it is over. input NULL: no arguments were given. */
 int mcp_submit(struct mcp_request *q, struct str tool, const struct json *input,

@@ -61,9 +61,14 @@ write_about(struct buf *out, const struct json *upstream, const struct turn_resu
 	jw_object(&w);
 	for (struct json_iter it = json_iter(upstream); json_next(&it);)
 		if (!mcp_meta_is_hop(it.key) && !str_is(it.key, META_PROVENANCE) &&
-		    !str_is(it.key, META_ARTIFACTS) && !str_is(it.key, META_RETRY_AFTER))
+		    !str_is(it.key, META_ARTIFACTS) && !str_is(it.key, META_RETRY_AFTER) &&
+		    !str_is(it.key, META_CACHED) && !str_is(it.key, META_EFFECT))
 			jw_key_str(&w, it.key), jw_value(&w, it.value);
-	if (r->repairs.len) {
+	if (r->cached)
+		jw_member_bool(&w, META_CACHED, true);
+	if (r->effect.text[0])
+		jw_member_z(&w, META_EFFECT, r->effect.text);
+	if (r->repairs.len || r->unrecorded || r->unknown.len) {
 		jw_key(&w, META_PROVENANCE);
 		turn_write_provenance(&w, r);
 	}
@@ -79,13 +84,20 @@ write_about(struct buf *out, const struct json *upstream, const struct turn_resu
 	buf_done(&object);
 }
 
+static bool
+has_about(const struct turn_result *r)
+{
+	return r->repairs.len || r->artifacts.len || r->retry_after_ms || r->cached ||
+	       r->unrecorded || r->unknown.len;
+}
+
 static void
 write_meta(struct mcp_request *q, struct jw *w, const struct json *upstream,
 	   const struct turn_result *r)
 {
 	struct buf about = BUF_INIT(LIMIT_JSON_BYTES);
 
-	if (!r || (!r->repairs.len && !r->artifacts.len && !r->retry_after_ms)) {
+	if (!r || !has_about(r)) {
 		mcp_write_meta(q, w, upstream, none);
 		return;
 	}
@@ -299,6 +311,22 @@ turn_over(struct turn *t, void *arg)
 		answer_result(q, t);
 }
 
+/* Of the request's _meta: the caller's own word for the call. */
+static int
+read_key(const struct mcp_request *q, const char *name, size_t most, struct str *ret, struct err *e)
+{
+	const struct json *v = json_get(q->rpc.meta, str_of(name));
+	struct str s = json_str(v);
+
+	if (!v)
+		return 0;
+	if (!s.len || s.len > most)
+		return err_set(e, E_BAD_REQUEST, "_meta %s: must be a string of 1 to %zu bytes",
+			       name, most);
+	*ret = s;
+	return 0;
+}
+
 int
 mcp_submit(struct mcp_request *q, struct str tool, const struct json *input, enum showing showing,
 	   struct err *e)
@@ -316,16 +344,25 @@ mcp_submit(struct mcp_request *q, struct str tool, const struct json *input, enu
 	    .input = input ? input : json_root(empty),
 	    .showing = showing,
 	};
+	struct str group = none;
+	int code = read_key(q, META_KEY, LIMIT_IDEMPOTENCY_KEY, &call.idempotency_key, e);
+	if (code == 0)
+		code = read_key(q, META_GROUP, LIMIT_TURN_GROUP, &group, e);
+	if (code < 0) {
+		json_doc_unref(empty);
+		return code;
+	}
 	/* Somebody sits at the client, and could use the status page or the command line. */
 	struct turn_spec turn = {
 	    .calls = &call,
 	    .count = 1,
+	    .group = group,
 	    .attended = true,
 	    .behind = &q->behind,
 	    .done = turn_over,
 	    .arg = q,
 	};
-	int code = gateway_submit(q->client->front->gw, q->client->session, &turn, &q->turn, e);
+	code = gateway_submit(q->client->front->gw, q->client->session, &turn, &q->turn, e);
 	json_doc_unref(empty);
 	return code;
 }

@@ -49,6 +49,7 @@ submit(const struct visit *v, struct session *s, const struct turn_body *body, s
 	    .calls = body->calls,
 	    .count = body->count,
 	    .shape = body->shape,
+	    .group = body->group,
 	    .attended = body->attended,
 	    .done = body->wait ? turn_over : NULL,
 	    .arg = w,

@@ -16,6 +16,7 @@ static const struct {
 } members[] = {
     {"wait", ALL},
     {"attended", ALL},
+    {"turn_group_id", ALL},
     {"content", ANTHROPIC | OPENAI},
     {"role", ANTHROPIC | OPENAI},
     {"id", ANTHROPIC | SHORT},
@@ -34,6 +35,7 @@ static const struct {
     {"reasoning_content", OPENAI},
     {"name", SHORT},
     {"input", SHORT},
+    {"idempotency_key", SHORT},
 };
 
 static int
@@ -82,6 +84,29 @@ read_names(const struct json *name, const struct json *id, const char *where, st
 	return 0;
 }
 
+/* The caller's own word for the call, or what its calls are done once in. */
+static int
+read_key(const struct json *v, const char *where, const char *name, size_t most, struct str *ret,
+	 struct err *e)
+{
+	struct str s = json_str(v);
+
+	if (!v || json_is(v, JSON_NULL))
+		return 0;
+	if (!s.len || s.len > most)
+		return err_set(e, E_BAD_REQUEST, "%s%s: must be a string of 1 to %zu bytes", where,
+			       name, most);
+	*ret = s;
+	return 0;
+}
+
+static int
+read_call_key(const struct json *from, const char *where, struct call_spec *ret, struct err *e)
+{
+	return read_key(json_get(from, S("idempotency_key")), where, "idempotency_key",
+			LIMIT_IDEMPOTENCY_KEY, &ret->idempotency_key, e);
+}
+
 static int
 more_room(const struct turn_body *b, struct err *e)
 {
@@ -108,7 +133,10 @@ add_block(struct turn_body *b, struct json_doc *doc, const struct json *block, s
 	b->count++;
 	call->input_doc = doc;
 	call->input = json_get(block, S("input"));
-	return read_names(json_get(block, S("name")), json_get(block, S("id")), where, call, e);
+	int code = read_call_key(block, where, call, e);
+	return code < 0 ? code
+			: read_names(json_get(block, S("name")), json_get(block, S("id")), where,
+				     call, e);
 }
 
 static int
@@ -166,6 +194,8 @@ add_tool_call(struct turn_body *b, const struct json *item, size_t at, struct er
 		code = read_names(json_get(function, S("name")), json_get(item, S("id")), where,
 				  &b->calls[b->count], e);
 	if (code == 0)
+		code = read_call_key(item, where, &b->calls[b->count], e);
+	if (code == 0)
 		code = read_arguments(b, json_get(function, S("arguments")), e);
 	b->count += code == 0;
 	return code;
@@ -193,7 +223,10 @@ read_short(struct turn_body *b, struct json_doc *doc, struct err *e)
 
 	call->input_doc = doc;
 	call->input = json_get(root, S("input"));
-	return read_names(json_get(root, S("name")), json_get(root, S("id")), "", call, e);
+	int code = read_call_key(root, "", call, e);
+	return code < 0
+		   ? code
+		   : read_names(json_get(root, S("name")), json_get(root, S("id")), "", call, e);
 }
 
 /* The member that only one shape has tells which it is. */
@@ -227,6 +260,9 @@ turn_body_read(struct json_doc *doc, struct turn_body *b, struct err *e)
 		code = read_option(root, "wait", &b->wait, e);
 	if (code == 0)
 		code = read_option(root, "attended", &b->attended, e);
+	if (code == 0)
+		code = read_key(json_get(root, S("turn_group_id")), "", "turn_group_id",
+				LIMIT_TURN_GROUP, &b->group, e);
 	return code < 0 ? code : shapes[i].read(b, doc, e);
 }
 

@@ -145,6 +145,15 @@ int session_begin(const struct visit *v, struct str workspace, struct str kind, 
 /* metrics.c */
 void metrics_write(struct buf *b, const struct gateway *gw);
 
+/* later.c: an answer of the gateway that comes later (gateway_answer_fn); arg is the struct later.
+ * new NULL: it has been answered for. */
+struct later;
+struct later *later_new(const struct visit *v);
+void later_begun(const struct visit *v, struct later *l, int code, const struct err *e);
+void later_answer(const struct err *e, struct buf *answer, void *arg);
+/* {NULL,0}: it is not there, or empty. */
+struct str query_text(const struct http_request *r, const char *name, struct buf *b);
+
 /* feed.c */
 void feed_open(const struct visit *v, struct str session);
 void feeds_end(struct front *f);

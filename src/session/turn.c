@@ -43,6 +43,7 @@ turn_free(struct turn *t)
 		buf_done(&t->results[i].modified);
 		buf_done(&t->results[i].repairs);
 		buf_done(&t->results[i].artifacts);
+		buf_done(&t->results[i].unknown);
 		buf_done(&t->results[i].extra);
 		buf_done(&t->results[i].rpc_data);
 	}
@@ -286,10 +287,14 @@ turn_settle(struct turn *t, size_t i, struct turn_result *came)
 	r->repairs = buf_take(&came->repairs);
 	r->artifacts = buf_take(&came->artifacts);
 	r->latency_ms = came->latency_ms;
+	r->cached = came->cached;
+	r->unrecorded = came->unrecorded;
+	r->effect = came->effect;
+	r->unknown = buf_take(&came->unknown);
 	size_t bytes = r->content.len + r->modified.len + r->extra.len;
 	if (!turn_hold(t, &r->rpc_data) || !turn_hold(t, &r->extra) || !turn_hold(t, &r->repairs) ||
 	    !turn_hold(t, &r->modified) || !turn_hold(t, &r->artifacts) ||
-	    !turn_hold(t, &r->content))
+	    !turn_hold(t, &r->unknown) || !turn_hold(t, &r->content))
 		result_lost(r, bytes);
 	if (++t->settled == t->count)
 		turn_end(t);
@@ -332,8 +337,16 @@ void
 turn_write_provenance(struct jw *w, const struct turn_result *r)
 {
 	jw_object(w);
-	jw_key(w, "arg_repairs");
-	content_array(w, &r->repairs);
+	if (r->repairs.len) {
+		jw_key(w, "arg_repairs");
+		content_array(w, &r->repairs);
+	}
+	if (r->unrecorded)
+		jw_member_bool(w, "not_recorded", true);
+	if (r->unknown.len) {
+		jw_key(w, "unknown_effects");
+		content_array(w, &r->unknown);
+	}
 	jw_end(w);
 }
 
@@ -365,7 +378,11 @@ call_outcome(struct jw *w, const struct turn_result *r)
 		jw_key(w, "artifacts");
 		turn_write_artifacts(w, r);
 	}
-	if (r->repairs.len) {
+	if (r->cached)
+		jw_member_bool(w, "cached", true);
+	if (r->effect.text[0])
+		jw_member_z(w, "effect_id", r->effect.text);
+	if (r->repairs.len || r->unrecorded || r->unknown.len) {
 		jw_key(w, "provenance");
 		turn_write_provenance(w, r);
 	}

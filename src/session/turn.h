@@ -37,6 +37,11 @@ struct turn_result {
 	struct buf repairs;      /* of the input, as schema/repair.h reports them */
 	struct buf artifacts;    /* JSON, comma-separated: what was kept of the result */
 	int64_t latency_ms;
+	bool cached;        /* it is one that was kept under its key */
+	struct id effect;   /* its record in the ledger; "": there is none */
+	bool unrecorded;    /* the ledger could not be told what came of it */
+	struct buf unknown; /* JSON, comma-separated: effects of this agent that nobody knows the
+			       outcome of, told once */
 };
 
 struct turn {
@@ -107,8 +112,8 @@ struct buf turn_take_content(struct turn *t, size_t i);
 
 void turn_write_result(struct jw *w, const struct turn *t, size_t i); /* one, in the turn's shape */
 void turn_write(struct jw *w, const struct turn *t); /* state, and results once it is over */
-/* {"arg_repairs":[...]}, for a result with repairs. It stands beside the result, not in it:
- * providers' APIs refuse members they do not know. */
+/* {"arg_repairs":[...], "not_recorded":true, "unknown_effects":[...]}: what there is of them. It
+ * stands beside the result, not in it: providers' APIs refuse members they do not know. */
 void turn_write_provenance(struct jw *w, const struct turn_result *r);
 /* The array of artifacts. */
 void turn_write_artifacts(struct jw *w, const struct turn_result *r);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/ulid.h"
+#include "json/write.h"
 #include "store/record.h"
 
 /* Signals are the loop's business; SIGXFSZ must become an error of the write, not our end. */
@@ -160,6 +162,37 @@ store_put_call(struct store *s, const struct store_call *row)
 			(struct record){.id = row->id,
 					.session = row->session,
 					.use = row->tool_use_id});
+}
+
+int
+store_put_call_state(struct store *s, struct str row, const char *state, int64_t closed_us)
+{
+	struct json_doc *doc = NULL;
+	char at[CLOCK_TEXT];
+
+	if (json_parse(row, &json_door, &doc, NULL) < 0)
+		return E_BAD_JSON;
+	clock_text(closed_us, at);
+	buf_reset(&s->json);
+	struct jw w = jw(&s->json);
+	jw_object(&w);
+	for (struct json_iter it = json_iter(json_root(doc)); json_next(&it);) {
+		jw_key_str(&w, it.key);
+		if (str_is(it.key, "state"))
+			jw_z(&w, state);
+		else if (str_is(it.key, "closed_at"))
+			jw_z(&w, at);
+		else
+			jw_value(&w, it.value);
+	}
+	jw_end(&w);
+	const struct json *root = json_root(doc);
+	int code = json_put(s, LANE_CALLS,
+			    (struct record){.id = json_str(json_get(root, S("call_id"))),
+					    .session = json_str(json_get(root, S("session_id"))),
+					    .use = json_str(json_get(root, S("tool_use_id")))});
+	json_doc_unref(doc);
+	return code;
 }
 
 int

@@ -104,6 +104,8 @@ struct store_setting {
 /* E_LIMIT when the queue is full, E_NOMEM. */
 int store_put_event(struct store *s, const struct store_event *row);
 int store_put_call(struct store *s, const struct store_call *row);
+/* A row that is there, as it was read, with another state and its end; E_BAD_JSON. */
+int store_put_call_state(struct store *s, struct str row, const char *state, int64_t closed_us);
 int store_put_session(struct store *s, const struct store_session *row);
 int store_put_grant(struct store *s, const struct store_grant *row);
 int store_delete_grant(struct store *s, struct str id);

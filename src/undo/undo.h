@@ -60,6 +60,14 @@ void undo_not_made(struct undo *u, const struct undo_note *n); /* nor will it be
 void undo_found(struct undo *u, const struct undo_author *by, const struct file_change *ch,
 		struct undo_note *ret);
 
+/*
+ * Of a call whose process died: did it do what it was about to? By the files themselves, compared
+ * with what was noted before each was touched. UNCLEAR: somebody has changed one since, or it
+ * cannot be read.
+ */
+enum undo_verdict { UNDO_NOT_DONE, UNDO_DONE, UNDO_UNCLEAR };
+enum undo_verdict undo_verdict(struct undo *u, struct str call, const char *const *shut);
+
 /* The history, newest first, as JSON objects with commas between; *ret_more: there are more. */
 struct undo_query {
 	struct str session, call; /* {NULL,0}: all */
