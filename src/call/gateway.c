@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "call/stage.h"
+#include "effect/ledger.h"
 
 void
 gateway_init(struct gateway *gw)
@@ -208,6 +209,12 @@ gateway_write_status(struct jw *w, const struct gateway *gw)
 	jw_member_int(w, "failed", (int64_t)gw->count.failed);
 	jw_member_int(w, "asked", (int64_t)gw->count.asked);
 	jw_member_int(w, "abandoned", (int64_t)gw->count.abandoned);
+	jw_end(w);
+	if (!gw->ledger)
+		return;
+	jw_key(w, "effects");
+	jw_object(w);
+	jw_member_int(w, "unknown", (int64_t)ledger_unknown(gw->ledger));
 	jw_end(w);
 }
 
