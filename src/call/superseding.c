@@ -341,6 +341,8 @@ superseding_effect_ends(struct call *c)
 	if (c->tool->reversibility != REV_IRREVERSIBLE || t->committed)
 		return;
 	t->committed = true;
+	if (!t->group[0] && t->session->inbox.came == 0)
+		return; /* nobody here speaks of turns */
 	call_event(c, EVENT_COMMIT_REACHED, c->called_event);
 	bus_end(c->gw->bus, NULL);
 }

@@ -54,8 +54,7 @@ extern const struct tuning tuning_plain, tuning_plain_server;
 
 struct tunings;
 
-#define TUNING_SIDE_EFFECTS "side_effects" /* beside the tools, and none: how effects are undone   \
-					    */
+#define TUNING_SIDE_EFFECTS "side_effects" /* no tool: how effects are undone */
 
 /* From the value of `tools`, which fits the schema; NULL: nothing is said. E_CONFIG (settings that
  * contradict each other; line and key are named), E_NOMEM. */

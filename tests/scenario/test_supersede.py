@@ -70,9 +70,7 @@ def test_7_nothing_changes_for_those_who_never_speak(box):
     turn = d.over(s, d.begin(s, pay()))
     assert turn["state"] == "completed" and d.done() == ["1A"], turn
     assert not {"turn_group_id", "absorbed_messages", "superseded_from"} & set(turn), turn
-    # Of a turn that has done what cannot be undone everybody is told.
-    (commit,) = d.events(s, "commit.reached")
-    assert commit["tool_name"] == "desk__pay", commit
+    assert not d.events(s, "commit.reached") and turn["committed"] is True, turn
     assert d.g.ok("GET", "/sessions/" + s)["pending_messages"] == 0
 
 
@@ -143,6 +141,8 @@ def test_7_a_turn_absorbs_a_message(box):
     assert turn["state"] == "completed" and d.done() == ["1A"] and turn["turn_group_id"] == group, turn
     assert [(m["message_id"], m["content"]) for m in turn["absorbed_messages"]] == [("mine", "window seat")]
     assert [e["message_id"] for e in d.events(s, "turn.message_absorbed")] == ["mine"]
+    (commit,) = d.events(s, "commit.reached")
+    assert commit["tool_name"] == "desk__pay", commit
     (decision,) = d.events(s, "supersede.decision")
     assert decision["decision"] == "ABSORB" and decision["by"] == "config", decision
     assert d.g.ok("GET", "/sessions/" + s)["pending_messages"] == 0
