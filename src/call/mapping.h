@@ -1,0 +1,28 @@
+/*
+ * mapping.h - what a tool is called with that takes an effect back.
+ *
+ *	{"id": "/result/booking/id", "seat": "/args/seat", "why": {"const": "undone"}}
+ *
+ * Each argument comes from the record of the effect: what its tool was given, what it gave back, or
+ * a value that stands in the mapping itself.
+ */
+
+#ifndef CALL_MAPPING_H
+#define CALL_MAPPING_H
+
+#include "base/buf.h"
+#include "json/json.h"
+
+/*
+ * The arguments as JSON text. Without a mapping they are those the effect had. `result` is the data
+ * (mapping_data), or NULL. E_VALIDATION: names the argument that cannot be had; E_LIMIT.
+ */
+int mapping_fill(const struct json *mapping, const struct json *args, const struct json *result,
+		 struct buf *out, struct err *e);
+
+/* What a result says, out of its record: {"content": [...], "extra": {...}}. The structured content
+ * if there is any, else the JSON that its text is; *ret_doc owns it, NULL: it is part of the record
+ * or there is none. */
+const struct json *mapping_data(const struct json *record, struct json_doc **ret_doc);
+
+#endif
