@@ -55,8 +55,8 @@ call_behind(struct call *c)
 }
 
 /* What the configuration says of the tool, else what the tool says of itself. */
-unsigned
-call_max_ms(const struct call *c)
+static unsigned
+tool_max_ms(const struct call *c)
 {
 	const struct tuning *t = c->tuning;
 	unsigned own = c->tool->max_ms ? c->tool->max_ms : LIMIT_CALL_SLOW_MS;
@@ -65,6 +65,14 @@ call_max_ms(const struct call *c)
 	if (t->max_ms)
 		return t->max_ms;
 	return own > quiet ? own : quiet;
+}
+
+unsigned
+call_max_ms(const struct call *c)
+{
+	unsigned most = tool_max_ms(c);
+
+	return c->given_ms && c->given_ms < most ? c->given_ms : most;
 }
 
 unsigned

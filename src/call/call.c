@@ -69,6 +69,9 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->tool_name = arena_str(arena, spec->tool);
 	if (spec->idempotency_key.ptr)
 		c->idempotency_key = arena_str(arena, spec->idempotency_key);
+	if (spec->compensates.ptr)
+		c->compensates = arena_str(arena, spec->compensates);
+	c->given_ms = spec->timeout_ms;
 	if (!c->tool_use_id.ptr || !c->tool_name.ptr ||
 	    (spec->idempotency_key.ptr && !c->idempotency_key.ptr) ||
 	    turn_expect(turn, index, c->id, c->tool_use_id, c->tool_name) < 0) {

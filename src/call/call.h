@@ -45,6 +45,8 @@ struct call {
 	const struct json *input;   /* NULL: could not be read */
 	enum showing showing;
 	struct str idempotency_key; /* the caller's own, or {NULL,0} */
+	unsigned given_ms;          /* it may run no longer; 0: as its tool */
+	struct str compensates;     /* the effect it takes back, or {NULL,0} */
 
 	/* whoever stands behind it, as its job sees them (behind.c) */
 	struct behind behind;

@@ -155,6 +155,8 @@ struct call_spec {
 	const struct err *input_error;
 	enum showing showing;
 	struct str idempotency_key; /* the caller's own; {NULL,0}: none */
+	unsigned timeout_ms;        /* in all; 0: the tool's own */
+	struct str compensates;     /* the effect it takes back; {NULL,0}: none */
 };
 struct turn_spec {
 	const struct call_spec *calls;

@@ -211,7 +211,7 @@ replay_wake(struct call *c)
 	if (c->cancelled) {
 		call_move(c, PLACE_MOVING);
 		claim_drop(c);
-		return call_fail(c, E_CANCELLED, "the call was cancelled");
+		return call_fail_stopped(c);
 	}
 	if (c->place == PLACE_JOINED) {
 		if (leader_of(c))

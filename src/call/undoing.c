@@ -1,17 +1,28 @@
 /*
- * undoing.c - files become what they were before a call, because a person wants it.
+ * undoing.c - the world becomes what it was before a call, because a person wants it.
  *
- * No agent's call, so it takes no stage of the pipeline; but it changes files, so the journal has
+ *	plan (the ledger: what did it do?) --> each effect, newest first --> files that are left
+ *	                                        files: src/undo, on a worker
+ *	                                        else:  compensating.c, a call of its own
+ *
+ * No agent's call, so it takes no stage of the pipeline; but it changes things, so the journal has
  * it as a call like others (tool "undo"), before it begins and when it is over, with an event for
- * each file. The work is done on a worker (src/undo); the gateway does not end before it has.
+ * each file and each effect. What cannot be taken back does not keep the rest from it. The gateway
+ * does not end before it is over.
  */
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "call/compensating.h"
 #include "call/stage.h"
+#include "effect/ledger.h"
 #include "undo/undo.h"
+
+#define EFFECTS_MOST 1000 /* of one order */
+#define LAST_LOOK 50      /* effects, to find the last one of a workspace */
 
 #define STEPS_BYTES ((size_t)32 * MIB) /* a thousand long paths */
 
@@ -26,7 +37,16 @@ struct undoing {
 	struct id call;
 	struct undo_ask ask;
 	struct step *first, **end;
-	size_t undone, failed;
+	size_t undone, failed, irreversible;
+	struct effect_step *effects, **effects_end; /* newest first */
+	struct effect_step *at;                     /* the next one */
+	struct effect_step *busy;                   /* whose files are being undone */
+	size_t numbers;
+	bool found_last;              /* which call is meant by `last` is known, if any */
+	char last_change[CLOCK_TEXT]; /* when the last file was changed there; "": never */
+	struct workspace *where;      /* for calls that take effects back; NULL: not yet, or none */
+	char where_path[LIMIT_PATH];
+	struct err where_err;
 	bool cut; /* there was no memory for all steps */
 	struct err err;
 	int64_t opened_us;
@@ -72,7 +92,134 @@ undo_there(void *arg)
 {
 	struct undoing *u = arg;
 
-	(void)undo_run(u->gw->undo, &u->ask, step_done, u, &u->err);
+	if (u->gw->undo)
+		(void)undo_run(u->gw->undo, &u->ask, step_done, u, &u->err);
+	else
+		err_set(&u->err, E_NO_CALL, "nothing is known that it changed");
+}
+
+/* The files of one effect. */
+static void
+files_there(void *arg)
+{
+	struct undoing *u = arg;
+	struct undo_ask ask = u->ask;
+
+	ask.call = u->busy->call;
+	ask.turn = (struct str){NULL, 0};
+	(void)undo_run(u->gw->undo, &ask, step_done, u, &u->busy->err);
+}
+
+static bool
+has_files(struct undoing *u, struct str call)
+{
+	struct buf rows = BUF_INIT(64 * KIB);
+	bool more;
+	int code = u->gw->undo
+		       ? undo_list(u->gw->undo, &(struct undo_query){.call = call, .limit = 1},
+				   &rows, &more, NULL)
+		       : E_NO_CALL;
+	bool some = code == 0 && rows.len > 0;
+
+	buf_done(&rows);
+	return some;
+}
+
+/* What the ledger has of one effect, whole. */
+static int
+effect_read(struct undoing *u, struct str id, struct err *e)
+{
+	static const char *const names[] = {"id",     "call",  "session",          "tool",
+					    "tenant", "agent", "compensation_tool"};
+	struct effect_step *s = ARENA_NEW(u->arena, struct effect_step);
+	struct buf text = BUF_INIT(LIMIT_ANSWER_BYTES);
+	int code = s ? ledger_show(u->gw->ledger, id, &text, e) : err_plain(e, E_NOMEM);
+
+	if (code == 0)
+		code = json_parse(buf_str(&text), &json_door, &s->doc, e);
+	buf_done(&text);
+	if (code < 0)
+		return code;
+	struct str *const to[] = {&s->id,     &s->call,  &s->session,  &s->tool,
+				  &s->tenant, &s->agent, &s->tool_back};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		*to[i] = json_str(json_get(json_root(s->doc), str_of(names[i])));
+	s->files = has_files(u, s->call);
+	*u->effects_end = s;
+	u->effects_end = &s->next;
+	return 0;
+}
+
+/* Reading, and what was never done, is nothing to be told of. */
+static bool
+is_of_interest(const struct json *row)
+{
+	struct str policy = json_str(json_get(row, S("policy")));
+	bool harmless = str_is(policy, "pure") || str_is(policy, "idempotent");
+
+	return !str_is(json_str(json_get(row, S("state"))), "failed") &&
+	       (!harmless || json_str(json_get(row, S("compensation_tool"))).len > 0);
+}
+
+/* The last change to a file there, for comparison. */
+static void
+last_change_there(struct undoing *u)
+{
+	struct buf rows = BUF_INIT(LIMIT_ANSWER_BYTES);
+	struct json_doc *doc = NULL;
+	bool more;
+
+	buf_addc(&rows, '[');
+	if (u->gw->undo && undo_list(u->gw->undo, &(struct undo_query){.limit = LAST_LOOK}, &rows,
+				     &more, NULL) == 0) {
+		buf_addc(&rows, ']');
+		(void)json_parse(buf_str(&rows), &json_door, &doc, NULL);
+	}
+	for (struct json_iter it = json_iter(doc ? json_root(doc) : NULL);
+	     !u->last_change[0] && json_next(&it);) {
+		struct str where = json_str(json_get(it.value, S("workspace")));
+		if (json_bool(json_get(it.value, S("undoable"))) &&
+		    (!u->ask.workspace.ptr || str_eq(where, u->ask.workspace)))
+			snprintf(u->last_change, sizeof(u->last_change), "%.*s",
+				 STR_ARG(json_str(json_get(it.value, S("at")))));
+	}
+	json_doc_unref(doc);
+	buf_done(&rows);
+}
+
+static void
+plan_there(void *arg)
+{
+	struct undoing *u = arg;
+	struct buf rows = BUF_INIT(LIMIT_ANSWER_BYTES);
+	struct json_doc *doc = NULL;
+	struct effects_query q = {.call = u->ask.call,
+				  .turn = u->ask.turn,
+				  .compensatable = u->ask.last,
+				  .limit = u->ask.last ? LAST_LOOK : EFFECTS_MOST};
+	bool more;
+
+	buf_addc(&rows, '[');
+	int code = ledger_list(u->gw->ledger, &q, &rows, &more, &u->err);
+	buf_addc(&rows, ']');
+	if (code == 0)
+		code = json_parse(buf_str(&rows), &json_door, &doc, &u->err);
+	for (struct json_iter it = json_iter(doc ? json_root(doc) : NULL);
+	     code == 0 && json_next(&it);)
+		if (is_of_interest(it.value))
+			code = effect_read(u, json_str(json_get(it.value, S("id"))), &u->err);
+	json_doc_unref(doc);
+	buf_done(&rows);
+	if (u->ask.last)
+		last_change_there(u);
+}
+
+static void
+where_there(void *arg)
+{
+	struct undoing *u = arg;
+
+	(void)workspace_open(u->where_path, u->gw->shut, &u->where, &u->where_err);
 }
 
 /* ---- the journal ---- */
@@ -97,6 +244,9 @@ ask_write(struct jw *w, const struct undoing *u)
 			jw_str(w, s->is.call);
 		before = s->is.call;
 	}
+	for (const struct effect_step *s = u->effects; s; s = s->next)
+		if (!s->files && s->number && s->err.code == 0)
+			jw_str(w, s->call);
 	jw_end(w);
 	jw_end(w);
 }
@@ -120,6 +270,9 @@ trouble(const struct undoing *u)
 	for (const struct step *s = u->first; s; s = s->next)
 		if (s->is.err.code < 0)
 			return str_of(err_text(&s->is.err));
+	for (const struct effect_step *s = u->effects; s; s = s->next)
+		if (s->err.code < 0 && !s->before)
+			return str_of(err_text(&s->err));
 	return (struct str){NULL, 0};
 }
 
@@ -138,7 +291,9 @@ journal_undo(const struct undoing *u, const char *state)
 	struct store_call row = {
 	    .id = id_str(&u->call),
 	    .tool_use_id = id_str(&u->call),
-	    .session = u->first ? u->first->is.session : (struct str){NULL, 0},
+	    .session = u->first     ? u->first->is.session
+		       : u->effects ? u->effects->session
+				    : (struct str){NULL, 0},
 	    .tool = S("undo"),
 	    .capability = "write",
 	    .reversibility = "compensatable",
@@ -198,8 +353,28 @@ tell_undone(const struct undoing *u, const struct undo_step *s)
 }
 
 static void
+tell_compensated(const struct undoing *u, const struct effect_step *s)
+{
+	struct jw *w =
+	    bus_begin(u->gw->bus, &(struct event_draft){.type = EVENT_EFFECT_COMPENSATED,
+							.session = s->session,
+							.turn = json_str(json_get(json_root(s->doc),
+										  S("turn")))});
+
+	jw_member(w, "effect_id", s->id);
+	jw_member(w, "tool_name", s->tool);
+	jw_member_z(w, "call_id", u->call.text);
+	jw_member(w, "undone_call_id", s->call);
+	jw_member_z(w, "compensation_call_id", s->by_call.text);
+	bus_end(u->gw->bus, NULL);
+}
+
+static void
 tell(const struct undoing *u)
 {
+	for (const struct effect_step *s = u->effects; s; s = s->next)
+		if (!s->files && s->number && s->err.code == 0)
+			tell_compensated(u, s);
 	for (const struct step *s = u->first; s; s = s->next) {
 		if (s->is.err.code < 0)
 			continue;
@@ -233,14 +408,46 @@ answer_write(struct jw *w, const struct undoing *u)
 	jw_member_bool(w, "dry_run", u->ask.dry_run);
 	jw_member_int(w, "undone", (int64_t)u->undone);
 	jw_member_int(w, "failed", (int64_t)u->failed);
+	jw_member_int(w, "irreversible", (int64_t)u->irreversible);
 	jw_key(w, "files");
 	jw_array(w);
 	for (const struct step *s = u->first; s; s = s->next)
 		step_write(w, &s->is);
 	jw_end(w);
+	jw_key(w, "effects");
+	jw_array(w);
+	for (const struct effect_step *s = u->effects; s; s = s->next)
+		if (!s->files && !s->before)
+			effect_step_write(w, s);
+	jw_end(w);
 	if (u->cut)
 		jw_member_bool(w, "truncated", true);
 	jw_end(w);
+}
+
+/* Files are one part of it: that there are none left is no error where there is something else. */
+static void
+judge_all(struct undoing *u)
+{
+	bool all_before = u->effects != NULL, some = u->undone || u->failed || u->irreversible;
+
+	for (const struct effect_step *s = u->effects; s; s = s->next)
+		all_before = all_before && s->before;
+	if (u->err.code != E_NO_CALL && u->err.code != E_EXISTS)
+		return;
+	if (some)
+		u->err = ERR_NONE;
+	else if (all_before)
+		err_set(&u->err, E_EXISTS, "all of it was undone already");
+}
+
+static void
+undoing_free(struct undoing *u)
+{
+	for (struct effect_step *s = u->effects; s; s = s->next)
+		json_doc_unref(s->doc);
+	workspace_unref(u->where);
+	arena_free(u->arena); /* and with it u */
 }
 
 static void
@@ -248,6 +455,8 @@ undo_over(void *arg)
 {
 	struct undoing *u = arg;
 	struct gateway *gw = u->gw;
+
+	judge_all(u);
 	struct buf answer = BUF_INIT(2 * STEPS_BYTES);
 	struct jw w = jw(&answer);
 
@@ -259,9 +468,243 @@ undo_over(void *arg)
 	answer_write(&w, u);
 	u->done(&u->err, &answer, u->arg);
 	buf_done(&answer);
-	arena_free(u->arena); /* and with it u */
+	undoing_free(u);
 	if (gateway__is_idle(gw))
 		defer(gw->loop, &gw->idle_soon, gw->idle, gw->idle_arg);
+}
+
+/* ---- one effect after the other ---- */
+
+static void next_step(struct undoing *u);
+
+static void
+start_work(struct undoing *u, void (*there)(void *), void (*over)(void *))
+{
+	if (work_start(u->gw->loop, &u->work, there, over, u) == 0)
+		return;
+	err_plain(&u->err, E_SYSTEM);
+	undo_over(u);
+}
+
+static void
+noted(const struct err *e, const struct claim_found *found, void *arg)
+{
+	(void)e, (void)found, (void)arg;
+}
+
+/* The ledger knows of it as well; that it could not be told is no reason to say it is not so. */
+static void
+note_files(struct undoing *u, const struct effect_step *s)
+{
+	struct compensation c = {.effect = s->id, .by = id_str(&u->call)};
+
+	if (ledger_compensate(u->gw->ledger, &c, noted, NULL) < 0)
+		return;
+	c.step = COMPENSATION_DONE;
+	(void)ledger_compensate(u->gw->ledger, &c, noted, NULL);
+}
+
+static void
+files_over(void *arg)
+{
+	struct undoing *u = arg;
+	struct effect_step *s = u->busy;
+
+	u->busy = NULL;
+	bool all = s->err.code == 0;
+	for (const struct step *f = u->first; f; f = f->next)
+		all = all && !(str_eq(f->is.call, s->call) && f->is.err.code < 0);
+	if (all)
+		note_files(u, s);
+	next_step(u);
+}
+
+static void
+effect_over(struct effect_step *s, void *arg)
+{
+	struct undoing *u = arg;
+
+	u->undone += s->err.code == 0;
+	u->failed += s->err.code < 0;
+	next_step(u);
+}
+
+static void
+effect_start(struct undoing *u, struct effect_step *s)
+{
+	if (u->ask.dry_run)
+		compensate_rehearse(u->gw, s);
+	else if (!u->where)
+		s->err = u->where_err;
+	if (u->ask.dry_run || s->err.code < 0)
+		effect_over(s, u);
+	else
+		compensate_start(u->gw, s, u->where, effect_over, u);
+}
+
+static void
+next_step(struct undoing *u)
+{
+	struct effect_step *s;
+
+	while ((s = u->at)) {
+		u->at = s->next;
+		if (s->err.code < 0) {
+			u->irreversible += !s->before;
+			s->number = s->before ? 0 : ++u->numbers;
+			continue;
+		}
+		if (s->files && u->ask.dry_run)
+			continue; /* with all the others */
+		s->number = ++u->numbers;
+		if (!s->files) {
+			effect_start(u, s);
+			return;
+		}
+		u->busy = s;
+		start_work(u, files_there, files_over);
+		return;
+	}
+	start_work(u, undo_there, undo_over);
+}
+
+/* ---- where ---- */
+
+static bool
+needs_where(const struct undoing *u)
+{
+	for (const struct effect_step *s = u->effects; s; s = s->next)
+		if (!s->files && s->err.code == 0)
+			return !u->ask.dry_run;
+	return false;
+}
+
+static void
+where_over(void *arg)
+{
+	next_step(arg);
+}
+
+static void
+where_found(const struct store_page *page, void *arg)
+{
+	struct undoing *u = arg;
+	struct json_doc *doc = NULL;
+	struct str path = {NULL, 0};
+
+	if (page->code == 0 && page->count > 0 &&
+	    json_parse(page->rows[0].json, &json_door, &doc, NULL) == 0)
+		path = json_str(json_get(json_root(doc), S("workspace_path")));
+	if (path.len > 0 && path.len < sizeof(u->where_path)) {
+		memcpy(u->where_path, path.ptr, path.len);
+		json_doc_unref(doc);
+		start_work(u, where_there, where_over);
+		return;
+	}
+	json_doc_unref(doc);
+	err_set(&u->where_err, E_NO_WORKSPACE,
+		"where its call was made is not known any more, so none can be made there");
+	next_step(u);
+}
+
+/* All effects of one order are of one session; it may be gone. */
+static void
+find_where(struct undoing *u)
+{
+	struct session *s = u->effects ? session_find(u->gw->sessions, u->effects->session) : NULL;
+	struct store_query q = {.limit = 1};
+
+	if (!needs_where(u)) {
+		next_step(u);
+	} else if (s) {
+		u->where = workspace_ref(s->workspace);
+		next_step(u);
+	} else {
+		q.id = u->effects->session;
+		if (!u->gw->store || store_find_sessions(u->gw->store, &q, where_found, u) < 0)
+			where_found(&(struct store_page){.code = E_STORE}, u);
+	}
+}
+
+/* ---- the plan ---- */
+
+static void
+steps_forget(struct undoing *u)
+{
+	for (struct effect_step *s = u->effects; s; s = s->next)
+		json_doc_unref(s->doc);
+	u->effects = NULL;
+	u->effects_end = &u->effects;
+}
+
+static bool
+in_workspace(const struct undoing *u, const struct effect_step *s)
+{
+	const struct session *of = session_find(u->gw->sessions, s->session);
+
+	return !u->ask.workspace.ptr ||
+	       (of && str_is(u->ask.workspace, workspace_path(of->workspace)));
+}
+
+/* The last thing that was done there may be no file: then its call is meant. */
+static void
+settle_last(struct undoing *u)
+{
+	for (struct effect_step *s = u->effects; s; s = s->next) {
+		struct str at = json_str(json_get(json_root(s->doc), S("executed_at")));
+		effect_step_judge(u->gw, s, s->files);
+		if (s->files || s->err.code < 0 || !in_workspace(u, s))
+			continue;
+		if (str_cmp(at, str_of(u->last_change)) <= 0)
+			break;
+		u->ask.call = arena_str(u->arena, s->call);
+		u->ask.last = !u->ask.call.ptr;
+		break;
+	}
+	steps_forget(u);
+}
+
+static void
+plan_over(void *arg)
+{
+	struct undoing *u = arg;
+
+	if (u->err.code < 0) {
+		undo_over(u);
+		return;
+	}
+	if (u->ask.last && !u->found_last) {
+		u->found_last = true;
+		settle_last(u);
+		if (!u->ask.last) {
+			start_work(u, plan_there, plan_over);
+			return;
+		}
+	}
+	for (struct effect_step *s = u->effects; s; s = s->next)
+		effect_step_judge(u->gw, s, s->files);
+	u->at = u->effects;
+	find_where(u);
+}
+
+/* What is on its way to the ledger is there by now. */
+static void
+caught_up(const struct err *e, const struct claim_found *found, void *arg)
+{
+	struct undoing *u = arg;
+
+	(void)e, (void)found; /* reading tells what is wrong */
+	start_work(u, plan_there, plan_over);
+}
+
+static int
+plan_start(struct undoing *u)
+{
+	struct claims *claims = u->gw->ledger ? ledger_claims(u->gw->ledger) : NULL;
+
+	if (!claims)
+		return work_start(u->gw->loop, &u->work, undo_there, undo_over, u);
+	return claims->ops->look(claims, S("undo"), caught_up, u);
 }
 
 /* ---- the order ---- */
@@ -279,6 +722,7 @@ undoing_new(struct gateway *gw, const struct undo_order *o)
 	u->gw = gw;
 	u->arena = arena;
 	u->end = &u->first;
+	u->effects_end = &u->effects;
 	u->call = id_new("call_");
 	u->opened_us = clock_wall_us();
 	u->opened_mono_us = clock_mono_us();
@@ -303,7 +747,7 @@ gateway_undo(struct gateway *gw, const struct undo_order *o, gateway_answer_fn d
 
 	if (gw->stopping)
 		return err_plain(e, E_STOPPING);
-	if (!gw->undo)
+	if (!gw->undo && !gw->ledger)
 		return err_set(e, E_UNAVAILABLE, "this gateway keeps nothing to undo");
 	if (!o->dry_run && gw->store && (code = store_health(gw->store, e)) < 0)
 		return code;
@@ -314,11 +758,11 @@ gateway_undo(struct gateway *gw, const struct undo_order *o, gateway_answer_fn d
 	u->arg = arg;
 	if (!o->dry_run)
 		journal_undo(u, "running");
-	if (work_start(gw->loop, &u->work, undo_there, undo_over, u) < 0) {
+	if (plan_start(u) < 0) {
 		err_plain(&u->err, E_SYSTEM);
 		if (!o->dry_run)
 			journal_undo(u, "failed");
-		arena_free(u->arena);
+		undoing_free(u);
 		return err_plain(e, E_SYSTEM);
 	}
 	gw->undoing++;

@@ -1,4 +1,4 @@
-/* cmd_undo.c - take back what a call did to files. */
+/* cmd_undo.c - take back what a call did: to files, and where a tool can, to the world. */
 
 #include <stdio.h>
 
@@ -34,18 +34,24 @@ read_meant(const struct args *a, struct meant *ret)
 static int
 find_meant(struct api *api, const struct meant *m, char *id, size_t size)
 {
-	const struct json *row;
+	static const struct {
+		const char *path, *list;
+	} places[] = {{"/changes?limit=1000", "changes"}, {"/calls?all=1&limit=1000", "calls"}};
+	const struct json *row = NULL;
 	struct reply rows;
 	char key[16];
+	int code = EXIT_FINE;
 
 	snprintf(key, sizeof(key), "%s_id", m->key);
 	snprintf(id, size, "%s", m->typed);
-	int code = find_row(api, "/changes?limit=1000", "changes", key, m->typed, &rows, &row);
-	if (code != EXIT_FINE)
-		return code;
-	if (row)
-		snprintf(id, size, "%.*s", STR_ARG(member(row, key)));
-	api_done(&rows);
+	for (size_t i = 0; code == EXIT_FINE && !row && i < ARRAY_LEN(places); i++) {
+		code = find_row(api, places[i].path, places[i].list, key, m->typed, &rows, &row);
+		if (code != EXIT_FINE)
+			return code;
+		if (row)
+			snprintf(id, size, "%.*s", STR_ARG(member(row, key)));
+		api_done(&rows);
+	}
 	return EXIT_FINE;
 }
 
@@ -108,23 +114,54 @@ print_file(const struct json *file, bool dry)
 	buf_done(&error);
 }
 
+static void
+print_effect(const struct json *effect, bool dry)
+{
+	struct buf tool = BUF_INIT(4 * KIB), back = BUF_INIT(4 * KIB), error = BUF_INIT(16 * KIB);
+
+	text_safe(&tool, member(effect, "tool_name"), SAFE_LINE);
+	text_safe(&back, member(effect, "compensation_tool"), SAFE_LINE);
+	text_safe(&error, member(effect, "error"), SAFE_LINE);
+	if (json_bool(json_get(effect, S("ok"))))
+		printf("%s %.*s by %.*s\n", dry ? "would take back" : "took back",
+		       STR_ARG(buf_str(&tool)), STR_ARG(buf_str(&back)));
+	else
+		refuse("%.*s: %.*s", STR_ARG(buf_str(&tool)), STR_ARG(buf_str(&error)));
+	buf_done(&tool);
+	buf_done(&back);
+	buf_done(&error);
+}
+
+static bool
+some_are_ok(const struct json *rows)
+{
+	for (struct json_iter it = json_iter(rows); json_next(&it);)
+		if (json_bool(json_get(it.value, S("ok"))))
+			return true;
+	return false;
+}
+
 static int
 print_answer(const struct args *a, const struct reply *r)
 {
+	const struct json *files = json_get(r->root, S("files"));
 	bool dry = args_given(a, "dry-run");
 	struct str call = member(r->root, "call_id");
 
 	if (args_given(a, "json")) {
 		show_json(r);
 	} else {
-		for (struct json_iter it = json_iter(json_get(r->root, S("files")));
+		for (struct json_iter it = json_iter(json_get(r->root, S("effects")));
 		     json_next(&it);)
+			print_effect(it.value, dry);
+		for (struct json_iter it = json_iter(files); json_next(&it);)
 			print_file(it.value, dry);
-		if (!dry && member_int(r->root, "undone") > 0)
+		if (!dry && some_are_ok(files))
 			printf("this was %.*s; `holdfast undo %.*s` does it again\n", STR_ARG(call),
 			       STR_ARG(call));
 	}
-	return member_int(r->root, "failed") > 0 ? EXIT_REFUSED : EXIT_FINE;
+	bool whole = member_int(r->root, "failed") == 0 && member_int(r->root, "undone") > 0;
+	return whole ? EXIT_FINE : EXIT_REFUSED;
 }
 
 int

@@ -46,6 +46,7 @@ static const struct gist {
     {"tool.hooked", YELLOW, "{tool_name}: {event} {hook}: {outcome}[: {reason}]"},
     {"file.changed", PLAIN, "{type} [{old_path} -> ]{path} by {tool_name} ({~call_id})"},
     {"file.undone", BOLD, "{path}, changed by {~undone_call_id}"},
+    {"effect.compensated", BOLD, "{tool_name} ({~undone_call_id}), by {~compensation_call_id}"},
     {"tool.definition_changed", YELLOW, "{server}: {tool} (holdfast pins)"},
     {"tool.definition_accepted", BOLD, "{server}: {tool}"},
     {"server.state_changed", DIM, "{server}: {state}[: {reason}]"},
