@@ -77,8 +77,8 @@ take_line(struct feed *f, struct str line)
 		send_document(f);
 	if (f->code != EXIT_FINE || is_mark(text))
 		return;
-	if (str_starts(text, S("{")) && f->doc.len == 0) {
-		send_envelope(f, text);
+	if (f->doc.len == 0 && str_starts(text, S("{"))) {
+		send_envelope(f, line);
 		return;
 	}
 	if (f->doc.len == 0 && (text.len == 0 || text.ptr[0] == '#'))

@@ -38,7 +38,8 @@ void config__hooks_done(struct config *c);
 int config__defined(struct config_reading *r, const struct json *root);
 void config__defined_done(struct config *c);
 
-/* config_kernel.c: the section `kernel`, which fits the schema. May read files. E_CONFIG, E_NOMEM. */
+/* config_kernel.c: the section `kernel`, which fits the schema. May read files. E_CONFIG, E_NOMEM.
+ */
 int config__kernel(struct config_reading *r, const struct json *v);
 
 /* config_vars.c */

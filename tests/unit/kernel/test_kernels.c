@@ -56,7 +56,9 @@ open_files(struct world *w, const char *more)
 	    "\"in\",\"result_schema_ref\":\"log\"}],\"schemas\":{\"in\":" CLOSED(
 		"\"path\":" TEXT(64) ",\"content\":" TEXT(
 		    64)) ",\"out\":" CLOSED("\"text\":" TEXT(100)) ",\"log\":" CLOSED("\"diff_"
-										      "log\":" TEXT(400)) "}}",
+										      "log\":" TEXT(
+											  400)) "}"
+												"}",
 	    STR_ARG(read->id), more, STR_ARG(write->id));
 	if (hf_kernel_open(w->hf, w->session, buf_z(&b), NULL) < 0)
 		fail_msg("%s", hf_error(w->hf));
@@ -88,7 +90,7 @@ a_tool_of_the_catalog_runs_through_the_pipeline_in_order(void **state)
 	    "\"reason\":"
 	    "\"no such file: none\"}}\n"
 	    "{\"tool.error\":{\"id\":\"files.read\",\"ok\":false,\"code\":\"E_PAYLOAD\",\"reason\":"
-	    "\"path: is required\"}}\n");
+	    "\"/path: is required\"}}\n");
 	world_turn(w);
 	assert_true(world_count(w, "tool.called") >= 2);
 	buf_done(&s.all);
@@ -108,20 +110,20 @@ a_person_is_asked_and_a_replay_asks_nobody(void **state)
 	open_files(w, "");
 	ask(w, call, &s);
 	ask(w, "{\"tool.call\":{\"id\":\"closure.spiral\",\"payload\":{}}}", &s);
-	UNTIL(w, world_last(w, "confirmation.requested"));
+	UNTIL(w, world_last(w, "tool.confirmation_requested"));
 	assert_int_equal(s.count, 0); /* who came later waits */
-	const struct json *asked = world_last(w, "confirmation.requested");
+	const struct json *asked = world_last(w, "tool.confirmation_requested");
 	snprintf(request, sizeof(request), "%.*s",
-		 STR_ARG(json_str(json_get(asked, S("request_id")))));
+		 STR_ARG(json_str(json_get(asked, S("confirmation_request_id")))));
 	assert_int_equal(hf_answer(w->hf, request, true, "once"), 0);
 	UNTIL(w, s.count == 2);
 	assert_true(contains(buf_str(&s.all), "{\"tool.emit\":{\"id\":\"files.write\""));
 	snprintf(path, sizeof(path), "%s/b.txt", w->workspace);
 	assert_int_equal(unlink(path), 0);
-	size_t questions = world_count(w, "confirmation.requested");
+	size_t questions = world_count(w, "tool.confirmation_requested");
 	ask(w, call, &s);
 	UNTIL(w, s.count == 3);
-	assert_int_equal(world_count(w, "confirmation.requested"), questions);
+	assert_int_equal(world_count(w, "tool.confirmation_requested"), questions);
 	assert_int_equal(access(path, F_OK), -1);
 	buf_done(&s.all);
 	world_free(w);
@@ -140,7 +142,7 @@ a_session_that_ends_leaves_nobody_waiting(void **state)
 	    "}",
 	    &s);
 	ask(w, "{\"tool.call\":{\"id\":\"closure.spiral\",\"payload\":{}}}", &s);
-	UNTIL(w, world_last(w, "confirmation.requested"));
+	UNTIL(w, world_last(w, "tool.confirmation_requested"));
 	assert_int_equal(hf_session_end(w->hf, w->session), 0);
 	UNTIL(w, s.count == 2);
 	assert_int_equal(s.ended, 1);
