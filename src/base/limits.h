@@ -110,6 +110,17 @@
 #define LIMIT_DIAL_ADDRESSES 8       /* of a name, that are tried */
 #define LIMIT_DIAL_ANOTHER_MS 250    /* before the next is tried beside one that is silent */
 
+/* Redis */
+#define LIMIT_REDIS_ITEMS 64            /* of a list that it answers with */
+#define LIMIT_REDIS_INPUT (16 * KIB)    /* read at once */
+#define LIMIT_REDIS_ANSWER (8 * MIB)    /* one answer */
+#define LIMIT_REDIS_COMMAND (8 * MIB)   /* one command */
+#define LIMIT_REDIS_ASKS 4096           /* unanswered */
+#define LIMIT_REDIS_ANSWER_MS 3000      /* for one answer */
+#define LIMIT_REDIS_CONNECT_MS 3000     /* for a connection */
+#define LIMIT_REDIS_BACKOFF_MS 50       /* before the next try; doubles up to... */
+#define LIMIT_REDIS_BACKOFF_MAX_MS 2000 /* ...this */
+
 /* MCP servers behind us, over HTTP: of each */
 #define LIMIT_LINK_REQUESTS 256       /* unanswered */
 #define LIMIT_LINK_NOTES 64           /* more, for notes and answers */
