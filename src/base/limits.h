@@ -80,6 +80,14 @@
 #define LIMIT_LEDGER_QUEUE_BYTES (64 * MIB)
 #define LIMIT_LEDGER_PROBLEMS 100 /* told of a ledger that does not verify */
 
+/* Claims that many machines share */
+#define LIMIT_CLAIM_ERRANDS 10000      /* on their way or waiting */
+#define LIMIT_CLAIM_ARENA (2 * MIB)    /* what one of them carries */
+#define LIMIT_CLAIM_RESULT (256 * KIB) /* a result that is shared */
+#define LIMIT_CLAIM_ALIVE_MS 15000     /* a sign of life holds so long... */
+#define LIMIT_CLAIM_BEAT_MS 5000       /* ...is given so often... */
+#define LIMIT_CLAIM_LEASE_MS 10000     /* ...and what was claimed begins within this */
+
 /* HTTP */
 #define LIMIT_HTTP_BODY (8 * MIB)
 #define LIMIT_HTTP_HEADERS 100             /* fields */

@@ -298,7 +298,7 @@ metrics_call_over(struct call *c)
 {
 	struct metric_labels labels = labels_of(c);
 	struct tool_figures *f = metrics_get(&c->gw->metrics, &labels);
-	bool cached = false, ran = c->called_mono_us != 0;
+	bool cached = c->cached, ran = c->called_mono_us != 0;
 	uint64_t took_us = ran ? c->since_us - c->called_mono_us : 0;
 
 	f->ended[status_of(c)]++;

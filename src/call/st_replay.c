@@ -156,6 +156,20 @@ busy(struct call *c)
 	return FAIL;
 }
 
+static void
+count(struct call *c, const struct claim_found *f)
+{
+	static const enum metric_check found[] = {[CLAIM_NONE] = CHECK_STARTED,
+						  [CLAIM_FAILED] = CHECK_STARTED,
+						  [CLAIM_STARTED] = CHECK_TWIN,
+						  [CLAIM_DONE] = CHECK_DONE,
+						  [CLAIM_UNKNOWN] = CHECK_UNKNOWN};
+	bool other = f && f->digest.ptr && f->state != CLAIM_NONE && f->state != CLAIM_FAILED &&
+		     !str_eq(f->digest, str_of(c->effect_digest));
+
+	c->gw->metrics.checks[!f ? CHECK_FAILED : other ? CHECK_MISMATCH : found[f->state]]++;
+}
+
 enum verdict
 replay_judge(struct call *c, const struct claim_found *f)
 {
@@ -198,6 +212,7 @@ looked(struct call *c)
 	const struct claim_found *f = claim_found(c, &e);
 
 	call_move(c, PLACE_MOVING);
+	count(c, f);
 	enum verdict v = f                                   ? replay_judge(c, f)
 			 : call_reversibility(c) == REV_PURE ? NEXT
 							     : call_fail_with(c, &e);

@@ -296,6 +296,30 @@ look_at_servers(struct visit *v, const char *file)
 	api_done(&servers);
 }
 
+/* Of the gateway that runs: whom it asks what may be done once. */
+static void
+look_at_claims(struct visit *v)
+{
+	struct reply claims = {0};
+	struct api *api = NULL;
+
+	if (api_open(API_DAEMON, NULL, &api, NULL) < 0)
+		return;
+	if (api_get(api, &claims, "/claims") == EXIT_FINE &&
+	    str_is(member(claims.root, "backend"), "redis")) {
+		struct str problem = member(claims.root, "problem");
+		struct str warning = member(claims.root, "warning");
+		struct buf text = BUF_INIT(4 * KIB);
+		text_safe(&text, member(claims.root, "server"), SAFE_LINE);
+		buf_addz(&text, problem.len || warning.len ? ": " : ", ready");
+		text_safe(&text, problem.len ? problem : warning, SAFE_LINE);
+		find(v, problem.len ? BAD : warning.len ? WARN : GOOD, "redis", buf_str(&text), S(""));
+		buf_done(&text);
+	}
+	api_done(&claims);
+	api_close(api);
+}
+
 /* All of it */
 
 static void
@@ -332,6 +356,7 @@ cmd_doctor(const struct args *a)
 	look_at_confinement(&v);
 	look_at_state(&v);
 	look_at_daemon(&v);
+	look_at_claims(&v);
 	if (look_at_config(&v, file))
 		look_at_servers(&v, file);
 	print_end(&v);

@@ -84,6 +84,7 @@ struct config_effects {
 	int64_t keep_s;
 	bool redis;
 	const char *key_prefix; /* of the claims in Redis */
+	const char *url;        /* of Redis, variables filled in: a secret; NULL: none */
 };
 
 struct config {

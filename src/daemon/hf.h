@@ -27,6 +27,7 @@ struct hf {
 	struct artifacts *artifacts;
 	struct undo *undo;
 	struct ledger *ledger;
+	struct claims *claims; /* shared with other machines; NULL: the ledger's own */
 	struct bus *bus;
 	struct progresses *progress;
 	struct toasts *toasts;

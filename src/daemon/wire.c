@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "daemon/hf.h"
+#include "effect/claims_redis.h"
 #include "effect/ledger.h"
 #include "loop/child.h"
 
@@ -202,6 +203,28 @@ wire_ledger(struct hf *hf, struct err *e)
 	return ledger_open(&spec, &hf->ledger, e);
 }
 
+/* Who may do what once is asked of Redis, where many machines share it. */
+static int
+wire_claims(struct hf *hf, struct err *e)
+{
+	const struct config_effects *effects = &hf->config.effects;
+	struct path file;
+
+	if (!hf->ledger || !effects->redis)
+		return 0;
+	int n = snprintf(file.text, sizeof(file.text), "%s/claims-redis.json", hf->state_dir);
+	if (n < 0 || (size_t)n >= sizeof(file.text))
+		return err_set(e, E_CONFIG, "the state directory's path is too long");
+	struct claims_redis_spec spec = {
+	    .loop = hf->loop,
+	    .ledger = ledger_claims(hf->ledger),
+	    .file = hf->ephemeral ? NULL : file.text,
+	    .url = str_of(effects->url),
+	    .prefix = str_of(effects->key_prefix),
+	};
+	return claims_redis_open(&spec, &hf->claims, e);
+}
+
 static int
 wire_tools(struct hf *hf, const struct hf_options *o, struct err *e)
 {
@@ -312,7 +335,7 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .artifacts = hf->artifacts,
 	    .undo = hf->undo,
 	    .ledger = hf->ledger,
-	    .claims = hf->ledger ? ledger_claims(hf->ledger) : NULL,
+	    .claims = hf->claims ? hf->claims : hf->ledger ? ledger_claims(hf->ledger) : NULL,
 	    .keep_keys_s = (unsigned)hf->config.effects.keep_s,
 	    .sessions = hf->sessions,
 	    .upstreams = hf->upstreams,
@@ -364,7 +387,7 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	if ((code = wire_paths(hf, o, e)) < 0 || (code = wire_config(hf, o, e)) < 0 ||
 	    (code = loop_new(&hf->loop, e)) < 0 || (code = wire_store(hf, e)) < 0 ||
 	    (code = wire_artifacts(hf, e)) < 0 || (code = wire_undo(hf, e)) < 0 ||
-	    (code = wire_ledger(hf, e)) < 0 ||
+	    (code = wire_ledger(hf, e)) < 0 || (code = wire_claims(hf, e)) < 0 ||
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
 	    (code = wire_notices(hf, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
@@ -413,6 +436,8 @@ hf__unwire(struct hf *hf)
 	toasts_free(hf->toasts);
 	if (hf->bus)
 		bus_free(hf->bus);
+	if (hf->claims)
+		hf->claims->ops->free(hf->claims);
 	ledger_free(hf->ledger);
 	store_free(hf->store);
 	/* Jobs that were left behind hold their tools to the end. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "effect/claims_redis.h"
 #include "front/visit.h"
 
 static const char type_text[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -204,6 +205,14 @@ metric_overflow(struct sheet *s)
 }
 
 /* ---- the gateway ---- */
+
+static void
+metric_claims_ready(struct sheet *s)
+{
+	struct claims *c = s->gw->claims;
+
+	add_count(s, NO_LABELS, !claims_redis_is(c) || claims_redis_health(c, NULL) == 0);
+}
 
 static void
 metric_build(struct sheet *s)

@@ -200,8 +200,8 @@ redis_address_read(struct str url, struct redis_address *ret, struct err *e)
 		return address_fail(ret, e, "not a URL of a Redis server");
 	struct str rest = str_from(url, is_unix ? 7 : 8);
 	/* A password may hold "@" and "/" only as %40 and %2F. */
-	size_t end = is_unix ? rest.len : strcspn(rest.ptr, "/");
-	ptrdiff_t at = str_index(str_upto(rest, end), '@');
+	ptrdiff_t slash = is_unix ? -1 : str_index(rest, '/');
+	ptrdiff_t at = str_index(slash < 0 ? rest : str_upto(rest, (size_t)slash), '@');
 	if (is_unix && rest.len && rest.ptr[0] == '/')
 		at = -1;
 	if (at >= 0 && !read_login(str_upto(rest, (size_t)at), ret))
