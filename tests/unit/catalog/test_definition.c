@@ -209,7 +209,8 @@ a_schema_that_is_none_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(definition_tool(d, none, none, &t, &e), E_VALIDATION);
-	assert_non_null(strstr(e.text, "refund: parameter_schema: /parameter_schema/type: must name a type"));
+	assert_non_null(
+	    strstr(e.text, "refund: parameter_schema: /parameter_schema/type: must name a type"));
 	definition_unref(d);
 }
 
