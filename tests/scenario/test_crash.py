@@ -208,7 +208,10 @@ class Load:
 
 
 def test_7_killed_again_and_again_nothing_is_done_twice(box):
-    """Bounded by time as well: a slow machine kills less often, but no differently."""
+    """With the program that is shipped where it was built: it starts often enough for 500 kills. Bounded by time as
+    well: a slow machine kills less often, but no differently."""
+    shipped = os.path.join(box.root, "build", "holdfast")
+    box.program = shipped if os.path.exists(shipped) else box.program
     box.config(AUTO)
     seed = int(os.environ.get("HOLDFAST_SEED", "0")) or random.randrange(1 << 30)
     dice, load = random.Random(seed), Load(World(box), seed)
