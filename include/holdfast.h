@@ -142,6 +142,12 @@ HF_API int hf_session_end(struct hf *hf, const char *session);
 typedef void (*hf_result_fn)(const char *result, size_t len, bool is_error, void *arg);
 HF_API int hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *input,
 		       hf_result_fn done, void *arg);
+/*
+ * The same, done once. key: the caller's own word for this call, or NULL; turn_group: calls with
+ * the same arguments in one group are one, or NULL. What was done before gives the same result.
+ */
+HF_API int hf_dispatch_once(struct hf *hf, const char *session, const char *tool, const char *input,
+			    const char *key, const char *turn_group, hf_result_fn done, void *arg);
 HF_API int hf_cancel_session(struct hf *hf, const char *session);
 /* allow or deny an open question; scope as in the REST interface ("once", "session", ...). */
 HF_API int hf_answer(struct hf *hf, const char *request, bool allow, const char *scope);

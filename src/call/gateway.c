@@ -92,6 +92,12 @@ may_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, 
 	if (spec->count > LIMIT_CALLS_PER_TURN)
 		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
 			       LIMIT_CALLS_PER_TURN, spec->count);
+	for (size_t i = 0; i < spec->count; i++)
+		if (spec->calls[i].idempotency_key.ptr &&
+		    (!spec->calls[i].idempotency_key.len ||
+		     spec->calls[i].idempotency_key.len > LIMIT_IDEMPOTENCY_KEY))
+			return err_set(e, E_BAD_REQUEST, "idempotency_key: 1 to %d characters",
+				       LIMIT_IDEMPOTENCY_KEY);
 	if (spec->group.len > LIMIT_TURN_GROUP)
 		return err_set(e, E_BAD_REQUEST, "turn_group_id: at most %d characters",
 			       LIMIT_TURN_GROUP);

@@ -1,7 +1,7 @@
 /*
  * pipeline.c - START READING HERE. The way of a call, and what drives it.
  *
- *        record  admit  resolve  hooks  args  scope  policy  confirm  slot  dispatch  result
+ *    record  admit  resolve  hooks  args  scope  replay  policy  confirm  slot  dispatch  result
  *  in     --------------------------------------------------------------------------------->
  *  out   <---------------------------------------------------------------------------------
  *

@@ -52,6 +52,8 @@ announce_completed(struct call *c, int64_t latency_ms)
 	jw_member_bool(w, "success", c->out.success);
 	jw_member_int(w, "output_size_bytes", (int64_t)c->out.content.len + 2);
 	jw_member_int(w, "latency_ms", latency_ms);
+	if (c->cached)
+		jw_member_bool(w, "cached", true);
 	add_list(w, "files_modified", &c->out.modified);
 	jw_member(w, "command_executed",
 		  c->out.command.len ? str_utf8_upto(buf_str(&c->out.command), LIMIT_EVENT_TEXT)

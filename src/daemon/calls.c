@@ -82,6 +82,13 @@ int
 hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *input,
 	    hf_result_fn done, void *arg)
 {
+	return hf_dispatch_once(hf, session, tool, input, NULL, NULL, done, arg);
+}
+
+int
+hf_dispatch_once(struct hf *hf, const char *session, const char *tool, const char *input,
+		 const char *key, const char *turn_group, hf_result_fn done, void *arg)
+{
 	struct session *s = find_session(hf, session);
 	struct json_doc *doc = NULL;
 	struct err bad = ERR_NONE, e;
@@ -101,9 +108,14 @@ hf_dispatch(struct hf *hf, const char *session, const char *tool, const char *in
 	    .input_doc = doc,
 	    .input = doc ? json_root(doc) : NULL,
 	    .input_error = &bad,
+	    .idempotency_key = str_of(key),
 	};
-	struct turn_spec spec = {
-	    .calls = &call, .count = 1, .attended = true, .done = turn_over, .arg = waiting};
+	struct turn_spec spec = {.calls = &call,
+				 .count = 1,
+				 .group = str_of(turn_group),
+				 .attended = true,
+				 .done = turn_over,
+				 .arg = waiting};
 	int code = gateway_submit(&hf->gw, s, &spec, &turn, &e);
 	json_doc_unref(doc);
 	if (code < 0) {

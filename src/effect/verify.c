@@ -17,6 +17,7 @@
 /* What the log says of one effect. */
 struct told {
 	char id[48], state[16], digest[DIGEST_TEXT], result[DIGEST_TEXT];
+	char compensation[16];
 	bool seen; /* there is a row */
 };
 
@@ -78,6 +79,13 @@ record_take(struct verifying *v, sqlite3_stmt *st)
 		return 0;
 	}
 	const struct json *body = json_root(doc);
+	static const char *const steps[][2] = {{"compensating", "running"},
+					       {"compensated", "done"},
+					       {"compensation_failed", "failed"}};
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (str_is(kind, steps[i][0]))
+			copy(t->compensation, sizeof(t->compensation), str_of(steps[i][1]));
+	copy(t->compensation, sizeof(t->compensation), json_str(json_get(body, S("compensation"))));
 	if (str_is(kind, "started"))
 		copy(t->state, sizeof(t->state), S("started"));
 	copy(t->digest, sizeof(t->digest), json_str(json_get(body, S("digest"))));
@@ -137,6 +145,8 @@ row_check(struct verifying *v, sqlite3_stmt *st)
 	t->seen = true;
 	if (!str_is(db_text(st, 1), t->state))
 		problem(v, "its state is not what the log comes to", id, 0);
+	if (!str_eq(db_text(st, 5), str_of(t->compensation)))
+		problem(v, "whether it was taken back is not what the log says", id, 0);
 	if (!str_eq(db_text(st, 2), str_of(t->digest)))
 		problem(v, "the digest of its arguments is not the log's", id, 0);
 	if (result.ptr)
@@ -157,9 +167,9 @@ static int
 walk_effects(struct verifying *v)
 {
 	sqlite3_stmt *st = NULL;
-	int rc =
-	    sqlite3_prepare_v2(v->l->reader, "SELECT id, state, digest, result, args FROM effects",
-			       -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(
+	    v->l->reader, "SELECT id, state, digest, result, args, compensation_state FROM effects",
+	    -1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		row_check(v, st);

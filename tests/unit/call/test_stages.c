@@ -79,8 +79,9 @@ stages_stand_where_they_were_put(void **state)
 	use(w, "z", HF_AFTER, "result");
 	for (size_t i = 0; i < w->hf->gw.chain_len; i++)
 		buf_addf(&order, "%s ", w->hf->gw.chain[i].stage->name);
-	assert_string_equal(buf_z(&order), "record admit resolve hooks args scope policy b confirm "
-					   "a c slot dispatch result z ");
+	assert_string_equal(buf_z(&order),
+			    "record admit resolve hooks args scope replay policy b confirm "
+			    "a c slot dispatch result z ");
 	buf_done(&order);
 	struct result r = world_call(w, "thing", "{}");
 	assert_false(r.is_error);
@@ -95,8 +96,9 @@ stages_stand_where_they_were_put(void **state)
 static void
 calls_walk_as_the_chain_is_printed(void **state)
 {
-	static const char *const beside[] = {"record", "admit",  "resolve", "hooks", "args",
-					     "scope",  "policy", "confirm", "slot",  "result"};
+	static const char *const beside[] = {"record",  "admit", "resolve", "hooks",
+					     "args",    "scope", "replay",  "policy",
+					     "confirm", "slot",  "result"};
 	char names[ARRAY_LEN(beside)][24];
 	struct world *w = begin();
 	struct buf text = BUF_INIT(64 * KIB), in = BUF_INIT(1024), out = BUF_INIT(1024);
