@@ -8,9 +8,11 @@ read_namespaces(struct config_reading *r, const struct json *list)
 {
 	struct config *c = r->config;
 	size_t count = json_len(list), at = 0;
-	const char **names = list ? arena_alloc(c->arena, (count + 1) * sizeof(*names)) : NULL;
+	const char **names;
 
-	if (list && !names)
+	if (!list)
+		return 0;
+	if (!(names = arena_alloc(c->arena, (count + 1) * sizeof(*names))))
 		return err_plain(r->err, E_NOMEM);
 	for (struct json_iter it = json_iter(list); json_next(&it); at++)
 		if (!(names[at] = arena_strz(c->arena, json_str(it.value))))

@@ -86,7 +86,7 @@ add_schema(struct jw *w, const struct source *s, struct str ref, struct err *e)
 	return code;
 }
 
-/* Was it named before entry `at`, or before `key` in it? */
+/* Schemas that are in the bundle already: two entries may share one. */
 struct refs {
 	struct str seen[LIMIT_KERNEL_TOOLS * 4];
 	size_t count;

@@ -54,7 +54,7 @@ parse(struct str text, struct json_doc **ret, struct err *e)
 	if (text.len > LIMIT_KERNEL_ENVELOPE)
 		return err_set(e, E_VALIDATION, "caps: %zu bytes, at most %zu are taken", text.len,
 			       LIMIT_KERNEL_ENVELOPE);
-	if (str_starts(start, S("{")) && (code = json_parse(text, &limits, ret, &json)) == 0)
+	if (str_starts(start, S("{")) && json_parse(text, &limits, ret, &json) == 0)
 		return 0;
 	if ((code = yaml_parse(text, LIMIT_KERNEL_ENVELOPE, &y, e)) == 0)
 		*ret = json_doc_ref(y.doc);

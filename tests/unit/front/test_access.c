@@ -196,13 +196,19 @@ who_has_the_pid_of_the_peer_by_now_does_not_speak_for_it(void **state)
 }
 
 static int
-media(const char *type)
+media_of(const char *type, bool yaml)
 {
 	struct http_header header = {S("Content-Type"), str_of(type)};
 	struct http_request r = {.headers = &header, .header_count = type != NULL, .body = S("{}")};
 	struct err e;
 
-	return access_media(&r, false, &e);
+	return access_media(&r, yaml, &e);
+}
+
+static int
+media(const char *type)
+{
+	return media_of(type, false);
 }
 
 static void
@@ -219,6 +225,10 @@ a_body_must_say_that_it_is_json(void **state)
 	assert_int_equal(media("application/jsonp"), E_MEDIA_TYPE);
 	assert_int_equal(media(NULL), E_MEDIA_TYPE);
 	assert_int_equal(access_media(&none, false, &e), 0);
+	assert_int_equal(media("application/yaml"), E_MEDIA_TYPE);
+	assert_int_equal(media_of("application/yaml", true), 0); /* envelopes */
+	assert_int_equal(media_of("application/json", true), 0);
+	assert_int_equal(media_of("text/plain", true), E_MEDIA_TYPE);
 }
 
 int
