@@ -324,6 +324,14 @@ parse_part(const char *open, const struct buf *part, const char *close, struct j
 	return code;
 }
 
+static const char *
+protocol_of(const struct tool *t)
+{
+	if (t->gateway.ptr)
+		return t->inner ? "native" : "http";
+	return t->server.ptr ? "mcp" : "native";
+}
+
 /* What the gateway surface shows: the envelope, and beside it what only eyes can take in. */
 static int
 wrap(struct keeping *k, const struct json *blocks)
@@ -337,7 +345,7 @@ wrap(struct keeping *k, const struct json *blocks)
 	    .tenant = ARTIFACT_TENANT,
 	    .tool = k->tool->upstream_name.ptr ? k->tool->upstream_name : k->tool->name,
 	    .tool_id = k->tool->id,
-	    .protocol = k->tool->server.ptr ? "mcp" : "native",
+	    .protocol = protocol_of(k->tool),
 	    .whole = true,
 	};
 

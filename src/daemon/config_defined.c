@@ -243,7 +243,6 @@ static bool
 path_of(struct config_reading *r, struct config_import *im, const struct json *v, struct buf *out)
 {
 	struct str file = json_str(json_get(v, S("file"))), url = json_str(json_get(v, S("url")));
-	struct buf why = BUF_INIT(256);
 	bool good = true;
 
 	im->is_url = !file.ptr;
@@ -262,7 +261,6 @@ path_of(struct config_reading *r, struct config_import *im, const struct json *v
 		im->problem = "file: must begin with '/' or '~/'";
 	else
 		buf_add(out, file);
-	buf_done(&why);
 	return good && !im->problem && buf_z(out);
 }
 

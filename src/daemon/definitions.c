@@ -130,6 +130,15 @@ hf__definitions_set(struct hf *hf, const struct config *c, struct err *e)
 }
 
 void
+hf__definitions_back(struct hf *hf, const struct config *c)
+{
+	bool changed = false;
+
+	(void)drop_imports(hf, &hf->config, c, &changed, NULL);
+	(void)hf__definitions_set(hf, &hf->config, NULL);
+}
+
+void
 hf__definitions_functions(struct hf *hf)
 {
 	bool changed = false;

@@ -139,6 +139,8 @@ void hf__servers_close(struct hf *hf); /* after upstreams_stop, or before any wa
 int hf__definitions_open(struct hf *hf, struct err *e);
 /* Those of c, which becomes hf->config when all else has gone well. E_NOMEM. */
 int hf__definitions_set(struct hf *hf, const struct config *c, struct err *e);
+/* What was set of c is not to be after all: those of hf->config again, as far as can be. */
+void hf__definitions_back(struct hf *hf, const struct config *c);
 void hf__definitions_functions(struct hf *hf); /* those that are registered are others */
 void hf__definitions_warn(struct hf *hf);
 void hf__definitions_write(struct jw *w, const struct hf *hf);

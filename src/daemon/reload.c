@@ -55,7 +55,7 @@ put_in_force(struct hf *hf)
 		return code;
 	if ((code = hf__definitions_set(hf, &hf->reloading.next, e)) < 0 ||
 	    (code = hf__servers_set(hf, &hf->reloading.next, e)) < 0) {
-		(void)hf__definitions_set(hf, &old, NULL);
+		hf__definitions_back(hf, &hf->reloading.next);
 		(void)hf__servers_set(hf, &old, NULL); /* as far as it can be had back */
 		(void)hf__hooks_set(hf, &old, NULL);
 		return code;
