@@ -70,6 +70,10 @@ struct bus {
 	struct jw writing;
 	struct buf json;
 	size_t payload_at;
+
+	/* The one a reader has got, with its keys. */
+	struct event told;
+	struct buf shown;
 };
 
 const struct event_row *
@@ -104,7 +108,8 @@ bus_new(struct loop *l, struct store *store, struct bus **ret, struct err *e)
 		free(b);
 		return err_plain(e, E_NOMEM);
 	}
-	buf_init(&b->json, LIMIT_EVENT_BYTES);
+	buf_init(&b->json, LIMIT_EVENT_BYTES - RECORD_KEYS);
+	buf_init(&b->shown, LIMIT_EVENT_BYTES);
 	int code = store ? store_last_event_id(store, b->lost, e) : 0;
 	if (code < 0) {
 		bus_free(b);
@@ -178,6 +183,7 @@ bus_free(struct bus *b)
 		ring_drop_oldest(b);
 	free(b->filling);
 	buf_done(&b->json);
+	buf_done(&b->shown);
 	free(b->ring);
 	free(b);
 }
@@ -356,6 +362,17 @@ bus_expect(struct bus *b, bool coming)
 	b->expected = coming ? b->expected + 1 : b->expected - 1;
 }
 
+/* False: out of memory. */
+static bool
+event_show(struct bus *b, const struct event *ev)
+{
+	buf_reset(&b->shown);
+	record_show(&b->shown, LOG_EVENTS, ev->json);
+	b->told = *ev;
+	b->told.json = buf_str(&b->shown);
+	return !buf_failed(&b->shown);
+}
+
 const struct event *
 bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed)
 {
@@ -366,7 +383,12 @@ bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed)
 		*ret_missed = b->oldest - r->next;
 		r->next = b->oldest;
 	}
-	return &ring_slot(b, r->next++)->event;
+	while (!event_show(b, &ring_slot(b, r->next++)->event)) {
+		++*ret_missed;
+		if (r->next > b->last)
+			return NULL;
+	}
+	return &b->told;
 }
 
 uint64_t

@@ -84,8 +84,8 @@ void bus_detach(struct bus *b, struct bus_reader *r); /* no-op when it is not at
  * longer. Once for each that comes. */
 void bus_expect(struct bus *b, bool coming);
 
-/* The next event, valid until one is emitted; NULL when there is none yet. *ret_missed: how many
- * the ring has lost since the one before. */
+/* The next event, valid until the next is asked for or one is emitted; NULL when there is none yet.
+ * *ret_missed: how many the ring has lost since the one before. */
 const struct event *bus_next(struct bus *b, struct bus_reader *r, uint64_t *ret_missed);
 
 /*

@@ -16,33 +16,39 @@ time_add(struct buf *b, int64_t wall_us)
 	json_quote(b, (struct str){text, CLOCK_TEXT - 1});
 }
 
-/* A key and what stands around it, in a field of one size: so its copy is no call. */
+/* A key and what stands around it. Marks are in files: they never change, and each has one key. */
 struct key {
-	char text[24];
-	unsigned char len;
+	unsigned char mark; /* 0: it is written out */
+	struct str text;
 };
-#define KEY(z)                                                                                     \
+#define KEY(mark, z)                                                                               \
 	{                                                                                          \
-		z, sizeof(z) - 1                                                                   \
+		mark,                                                                              \
+		{                                                                                  \
+			z, sizeof(z) - 1                                                           \
+		}                                                                                  \
 	}
 
 static void
 key_add(struct buf *b, const struct key *k)
 {
-	if (b->failed || b->cap - b->len <= sizeof(k->text)) {
-		buf_add(b, (struct str){k->text, k->len});
-		return;
-	}
-	memcpy(b->ptr + b->len, k->text, sizeof(k->text));
-	b->len += k->len;
+	if (k->mark)
+		buf_addc(b, (char)k->mark);
+	else
+		buf_add(b, k->text);
 }
 
-enum event_key { TIMESTAMP, SESSION, TURN, PARENT, TYPE, ACTOR, PAYLOAD, SENSITIVITY };
+enum event_key { ID, TIMESTAMP, SESSION, TURN, PARENT, TYPE, ACTOR, PAYLOAD, SENSITIVITY };
 static const struct key event_keys[] = {
-    [TIMESTAMP] = KEY(",\"timestamp\":"), [SESSION] = KEY(",\"session_id\":"),
-    [TURN] = KEY(",\"turn_id\":"),        [PARENT] = KEY(",\"parent_event_id\":"),
-    [TYPE] = KEY(",\"type\":"),           [ACTOR] = KEY(",\"actor\":"),
-    [PAYLOAD] = KEY(",\"payload\":"),     [SENSITIVITY] = KEY(",\"sensitivity\":"),
+    [ID] = KEY(0x01, "{\"id\":"),
+    [TIMESTAMP] = KEY(0x02, ",\"timestamp\":"),
+    [SESSION] = KEY(0x03, ",\"session_id\":"),
+    [TURN] = KEY(0x04, ",\"turn_id\":"),
+    [PARENT] = KEY(0x05, ",\"parent_event_id\":"),
+    [TYPE] = KEY(0x06, ",\"type\":"),
+    [ACTOR] = KEY(0x07, ",\"actor\":"),
+    [PAYLOAD] = KEY(0x08, ",\"payload\":"),
+    [SENSITIVITY] = KEY(0x0b, ",\"sensitivity\":"),
 };
 
 void
@@ -50,8 +56,7 @@ record_event_begin(struct buf *b, const struct store_event *row)
 {
 	const struct key *k = event_keys;
 
-	buf_add(b, S("{\"id\":"));
-	json_quote(b, row->id);
+	key_add(b, &k[ID]), json_quote(b, row->id);
 	key_add(b, &k[TIMESTAMP]), time_add(b, row->wall_us);
 	key_add(b, &k[SESSION]), json_quote(b, row->session);
 	key_add(b, &k[TURN]), json_quote(b, row->turn);
@@ -94,34 +99,34 @@ static const struct column {
 	enum as as;
 	size_t at;
 } call_columns[] = {
-    {KEY("{\"call_id\":"), AS_STR, AT(id)},
-    {KEY(",\"tool_use_id\":"), AS_STR, AT(tool_use_id)},
-    {KEY(",\"session_id\":"), AS_STR, AT(session)},
-    {KEY(",\"turn_id\":"), AS_STR, AT(turn)},
-    {KEY(",\"tool_name\":"), AS_STR, AT(tool)},
-    {KEY(",\"capability\":"), AS_Z, AT(capability)},
-    {KEY(",\"reversibility\":"), AS_Z, AT(reversibility)},
-    {KEY(",\"state\":"), AS_Z, AT(state)},
-    {KEY(",\"success\":"), AS_SUCCESS, AT(success)},
-    {KEY(",\"error_class\":"), AS_Z, AT(error_class)},
-    {KEY(",\"message\":"), AS_STR, AT(message)},
-    {KEY(",\"inside\":"), AS_STR, AT(inside)},
-    {KEY(",\"rule\":"), AS_STR, AT(rule)},
-    {KEY(",\"input\":"), AS_INPUT, AT(input)},
-    {KEY(",\"input_hash\":"), AS_STR, AT(input_hash)},
-    {KEY(",\"input_bytes\":"), AS_INT, AT(input_bytes)},
-    {KEY(",\"output_bytes\":"), AS_INT, AT(output_bytes)},
-    {KEY(",\"files_modified\":"), AS_JSON, AT(files_modified)},
-    {KEY(",\"command\":"), AS_STR, AT(command)},
-    {KEY(",\"opened_at\":"), AS_TIME, AT(opened_us)},
-    {KEY(",\"closed_at\":"), AS_TIME, AT(closed_us)},
-    {KEY(",\"waited_ms\":"), AS_INT, AT(waited_ms)},
-    {KEY(",\"ran_ms\":"), AS_INT, AT(ran_ms)},
-    {KEY(",\"attempts\":"), AS_INT, AT(attempts)},
-    {KEY(",\"reviewed_by\":"), AS_STR, AT(reviewed_by)},
-    {KEY(",\"reviewed_at\":"), AS_TIME, AT(reviewed_us)},
-    {KEY(",\"shown_hash\":"), AS_STR, AT(shown_hash)},
-    {KEY(",\"confinement\":"), AS_STR, AT(confinement)},
+    {KEY(0x01, "{\"call_id\":"), AS_STR, AT(id)},
+    {KEY(0x02, ",\"tool_use_id\":"), AS_STR, AT(tool_use_id)},
+    {KEY(0x03, ",\"session_id\":"), AS_STR, AT(session)},
+    {KEY(0x04, ",\"turn_id\":"), AS_STR, AT(turn)},
+    {KEY(0x05, ",\"tool_name\":"), AS_STR, AT(tool)},
+    {KEY(0x06, ",\"capability\":"), AS_Z, AT(capability)},
+    {KEY(0x07, ",\"reversibility\":"), AS_Z, AT(reversibility)},
+    {KEY(0x08, ",\"state\":"), AS_Z, AT(state)},
+    {KEY(0x0b, ",\"success\":"), AS_SUCCESS, AT(success)},
+    {KEY(0x0c, ",\"error_class\":"), AS_Z, AT(error_class)},
+    {KEY(0x0e, ",\"message\":"), AS_STR, AT(message)},
+    {KEY(0x0f, ",\"inside\":"), AS_STR, AT(inside)},
+    {KEY(0x10, ",\"rule\":"), AS_STR, AT(rule)},
+    {KEY(0x11, ",\"input\":"), AS_INPUT, AT(input)},
+    {KEY(0x12, ",\"input_hash\":"), AS_STR, AT(input_hash)},
+    {KEY(0x13, ",\"input_bytes\":"), AS_INT, AT(input_bytes)},
+    {KEY(0x14, ",\"output_bytes\":"), AS_INT, AT(output_bytes)},
+    {KEY(0x15, ",\"files_modified\":"), AS_JSON, AT(files_modified)},
+    {KEY(0x16, ",\"command\":"), AS_STR, AT(command)},
+    {KEY(0x17, ",\"opened_at\":"), AS_TIME, AT(opened_us)},
+    {KEY(0x18, ",\"closed_at\":"), AS_TIME, AT(closed_us)},
+    {KEY(0x19, ",\"waited_ms\":"), AS_INT, AT(waited_ms)},
+    {KEY(0x1a, ",\"ran_ms\":"), AS_INT, AT(ran_ms)},
+    {KEY(0x1b, ",\"attempts\":"), AS_INT, AT(attempts)},
+    {KEY(0x1c, ",\"reviewed_by\":"), AS_STR, AT(reviewed_by)},
+    {KEY(0x1d, ",\"reviewed_at\":"), AS_TIME, AT(reviewed_us)},
+    {KEY(0, ",\"shown_hash\":"), AS_STR, AT(shown_hash)},
+    {KEY(0, ",\"confinement\":"), AS_STR, AT(confinement)},
 };
 
 /* What is no JSON is shown as the text it is, and could otherwise pass for members of its own. */
@@ -181,4 +186,49 @@ record_call(struct buf *b, const struct store_call *row)
 		column_add(b, c->as, (const char *)row + c->at, row);
 	}
 	buf_addc(b, '}');
+}
+
+/* Shown */
+
+#define MARKS 0x20 /* no more can be told from JSON */
+
+static const struct key *
+key_of(enum log log, unsigned char mark)
+{
+	size_t i = 0;
+
+	if (log == LOG_EVENTS) {
+		while (i < ARRAY_LEN(event_keys) && event_keys[i].mark != mark)
+			i++;
+		return i < ARRAY_LEN(event_keys) ? &event_keys[i] : NULL;
+	}
+	while (i < ARRAY_LEN(call_columns) && call_columns[i].key.mark != mark)
+		i++;
+	return i < ARRAY_LEN(call_columns) ? &call_columns[i].key : NULL;
+}
+
+struct str
+record_key(enum log log, unsigned char mark)
+{
+	const struct key *k = mark ? key_of(log, mark) : NULL;
+
+	return k ? k->text : (struct str){NULL, 0};
+}
+
+void
+record_show(struct buf *b, enum log log, struct str kept)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < kept.len; i++) {
+		struct str key = (unsigned char)kept.ptr[i] < MARKS
+				     ? record_key(log, (unsigned char)kept.ptr[i])
+				     : (struct str){NULL, 0};
+		if (!key.ptr)
+			continue; /* white space, in what somebody else wrote */
+		buf_add(b, (struct str){kept.ptr + from, i - from});
+		buf_add(b, key);
+		from = i + 1;
+	}
+	buf_add(b, str_from(kept, from));
 }

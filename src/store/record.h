@@ -1,13 +1,24 @@
 /*
- * record.h - a row as text: the JSON that REST shows, written once and kept as it is.
+ * record.h - a row as text: the JSON that REST shows, written once.
  *
- * An event is the same bytes on the bus and in the store.
+ * As it is kept, a key is a mark: one byte that stands in no JSON text (below space, but no white
+ * space and not RS). record_show puts the keys back; a record without marks, as older files have
+ * them, is shown as it is. An event is the same bytes on the bus and in the store.
  */
 
 #ifndef STORE_RECORD_H
 #define STORE_RECORD_H
 
 #include "store/store.h"
+
+enum log { LOG_EVENTS, LOG_CALLS, LOG__COUNT };
+
+#define RECORD_KEYS                                                                                \
+	256 /* a record becomes at most so much longer when it is shown, without calls */
+
+/* The text of a mark. A record begins with marks 1, 2, 3, ..., each before a string or null. */
+struct str record_key(enum log log, unsigned char mark);
+void record_show(struct buf *b, enum log log, struct str kept);
 
 /* An event is written around its payload: begin, a JSON value, end. */
 void record_event_begin(struct buf *b, const struct store_event *row);

@@ -208,22 +208,27 @@ segment__next(struct str *lines, struct str *ret_json)
 	return true;
 }
 
-/* Heads are always written in this order (record.c). HEAD__COUNT: not looked for. */
-static const struct head_key {
-	const char *text;
-	enum head head;
-} head_keys[LOG__COUNT][7] = {
-    [LOG_EVENTS] = {{"{\"id\":", HEAD_ID},
-		    {",\"timestamp\":", HEAD__COUNT},
-		    {",\"session_id\":", HEAD_SESSION},
-		    {",\"turn_id\":", HEAD_TURN},
-		    {",\"parent_event_id\":", HEAD__COUNT},
-		    {",\"type\":", HEAD_TYPE}},
-    [LOG_CALLS] = {{"{\"call_id\":", HEAD_ID},
-		   {",\"tool_use_id\":", HEAD_USE},
-		   {",\"session_id\":", HEAD_SESSION},
-		   {",\"turn_id\":", HEAD_TURN}},
+/* What the first keys of a record are, in the order of their marks. HEAD__COUNT: not looked for. */
+static const struct heads {
+	size_t count;
+	enum head at[6];
+} heads[LOG__COUNT] = {
+    [LOG_EVENTS] = {6, {HEAD_ID, HEAD__COUNT, HEAD_SESSION, HEAD_TURN, HEAD__COUNT, HEAD_TYPE}},
+    [LOG_CALLS] = {4, {HEAD_ID, HEAD_USE, HEAD_SESSION, HEAD_TURN}},
 };
+
+/* Takes a key off the front of *rest: its mark, or all of it, as it once was. */
+static bool
+key_take(struct str *rest, enum log log, unsigned char mark)
+{
+	bool marked = rest->len > 0 && (unsigned char)rest->ptr[0] == mark;
+	struct str key = record_key(log, mark);
+
+	if (!marked && !str_starts(*rest, key))
+		return false;
+	*rest = str_from(*rest, marked ? 1 : key.len);
+	return true;
+}
 
 /* The text of a quoted one with escapes in it. */
 static bool
@@ -275,14 +280,13 @@ segment__head(enum log log, struct str json, struct buf *decoded, struct str ret
 	buf_reset(decoded);
 	if (!buf_room(decoded, json.len)) /* now: what points into it must not move */
 		return false;
-	for (const struct head_key *k = head_keys[log]; k->text; k++) {
-		if (!str_starts(json, str_of(k->text)))
+	for (size_t i = 0; i < heads[log].count; i++) {
+		enum head head = heads[log].at[i];
+		if (!key_take(&json, log, (unsigned char)(i + 1)) ||
+		    !text_take(&json, decoded, &text))
 			return false;
-		json = str_from(json, strlen(k->text));
-		if (!text_take(&json, decoded, &text))
-			return false;
-		if (k->head < HEAD__COUNT)
-			ret[k->head] = text;
+		if (head < HEAD__COUNT)
+			ret[head] = text;
 	}
 	return ret[HEAD_ID].ptr != NULL;
 }

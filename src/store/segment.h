@@ -9,10 +9,9 @@
 #ifndef STORE_SEGMENT_H
 #define STORE_SEGMENT_H
 
-#include "store/store.h"
+#include "store/record.h"
 
 enum lane { LANE_EVENTS, LANE_AUDIT, LANE_CALLS, LANE__COUNT };
-enum log { LOG_EVENTS, LOG_CALLS, LOG__COUNT };
 
 struct lane_row {
 	enum log log;

@@ -69,7 +69,7 @@ struct step {
 	size_t count, room;
 	struct hit **hits;
 	size_t hit_count, hit_room;
-	struct buf decoded;
+	struct buf decoded, shown;
 	bool enough;
 };
 
@@ -199,7 +199,14 @@ hit_add(struct step *s, const struct entry *e, size_t place, struct str json,
 		s->hits = hits;
 		s->hit_room = room;
 	}
+	buf_reset(&s->shown);
+	record_show(&s->shown, s->walk->log, json);
+	json = buf_str(&s->shown);
 	struct hit *h = malloc(sizeof(*h) + head[HEAD_ID].len + head[HEAD_TYPE].len + json.len);
+	if (buf_failed(&s->shown)) {
+		free(h);
+		h = NULL;
+	}
 	if (!h)
 		return SQLITE_NOMEM;
 	*h = (struct hit){.seq = e->seq, .place = place};
@@ -366,6 +373,7 @@ walk_run(struct walker *w, const struct walk *walk, bool everywhere, bool *ret_f
 	    .id = segment__key(given[FILTER_ID]),
 	    .upto = everywhere ? given[FILTER_UNTIL] : given[FILTER_ID],
 	    .decoded = BUF_INIT(LIMIT_STORE_QUEUE_BYTES),
+	    .shown = BUF_INIT(2 * LIMIT_STORE_QUEUE_BYTES),
 	};
 
 	from_raise(&s, given[FILTER_SINCE]);
@@ -383,6 +391,7 @@ walk_run(struct walker *w, const struct walk *walk, bool everywhere, bool *ret_f
 	free(s.hits);
 	free(s.entries);
 	buf_done(&s.decoded);
+	buf_done(&s.shown);
 	*ret_found = s.found;
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "json/json.h"
 #include "store/record.h"
 #include "store/segment.h"
 
@@ -131,6 +132,61 @@ the_head_of_a_record_is_read_whatever_is_in_it(void **state)
 	buf_done(&decoded);
 }
 
+/* Marks are in files: what they stand for can never be another. */
+static void
+a_record_is_shown_with_its_keys(void **state)
+{
+	static const char plain[] = "{\"id\":\"01\",\n\t\"payload\":{\"a\": 1}}";
+	struct buf kept = BUF_INIT(1 * MIB), shown = BUF_INIT(1 * MIB);
+	struct json_doc *doc = NULL;
+
+	(void)state;
+	record_event(&kept, &(struct store_event){.id = S("01A"),
+						  .session = S("s\x01"),
+						  .type = "t",
+						  .actor = "a",
+						  .sensitivity = "p",
+						  .payload = S("{}")});
+	assert_true(str_is(buf_str(&kept),
+			   "\x01\"01A\"\x02\"1970-01-01T00:00:00.000000Z\"\x03\"s\\u0001\"\x04"
+			   "null\x05null\x06\"t\"\x07\"a\"\x08{}\x0b\"p\"}"));
+	record_show(&shown, LOG_EVENTS, buf_str(&kept));
+	assert_true(str_is(buf_str(&shown),
+			   "{\"id\":\"01A\",\"timestamp\":\"1970-01-01T00:00:00.000000Z\","
+			   "\"session_id\":\"s\\u0001\",\"turn_id\":null,\"parent_event_id\":null,"
+			   "\"type\":\"t\",\"actor\":\"a\",\"payload\":{},\"sensitivity\":\"p\"}"));
+
+	buf_reset(&kept), buf_reset(&shown);
+	record_call(&kept, &(struct store_call){.id = S("call_1"), .input = S("{}")});
+	record_show(&shown, LOG_CALLS, buf_str(&kept));
+	assert_true(str_starts(buf_str(&shown), S("{\"call_id\":\"call_1\",\"tool_use_id\":")));
+	assert_int_equal(json_parse(buf_str(&shown), &json_door, &doc, NULL), 0);
+	assert_true(kept.len < shown.len / 2);
+	json_doc_unref(doc);
+
+	buf_reset(&shown);
+	record_show(&shown, LOG_EVENTS, str_of(plain));
+	assert_true(str_is(buf_str(&shown), plain));
+	buf_done(&kept);
+	buf_done(&shown);
+}
+
+/* One byte for each key: two that share one would be shown as the same. */
+static void
+every_mark_has_a_key_of_its_own(void **state)
+{
+	(void)state;
+	for (unsigned log = 0; log < LOG__COUNT; log++)
+		for (unsigned a = 0; a < 256; a++) {
+			struct str key = record_key((enum log)log, (unsigned char)a);
+			bool usable = a > 0 && a < 0x1e && a != '\t' && a != '\n' && a != '\r';
+			assert_true(usable || !key.ptr);
+			for (unsigned b = 0; b < a && key.ptr; b++)
+				assert_false(
+				    str_eq(key, record_key((enum log)log, (unsigned char)b)));
+		}
+}
+
 static void
 what_is_no_record_is_not_taken_for_one(void **state)
 {
@@ -164,6 +220,8 @@ main(void)
 	    cmocka_unit_test(every_session_is_noted_and_most_only_once),
 	    cmocka_unit_test(keys_do_not_change),
 	    cmocka_unit_test(the_head_of_a_record_is_read_whatever_is_in_it),
+	    cmocka_unit_test(a_record_is_shown_with_its_keys),
+	    cmocka_unit_test(every_mark_has_a_key_of_its_own),
 	    cmocka_unit_test(what_is_no_record_is_not_taken_for_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
