@@ -386,8 +386,15 @@ fill_manners(struct filling *f, struct str key)
 	if (f->request->has_body && !is_named(p, "Content-Type"))
 		line_add(f->request, S("Content-Type"),
 			 p->form ? S("application/x-www-form-urlencoded") : S("application/json"));
-	if (key.len && p->key_header && !is_named(p, p->key_header))
-		line_add(f->request, str_of(p->key_header), key);
+	if (key.len && p->key_header && !is_named(p, p->key_header)) {
+		char digest[DIGEST_TEXT];
+		/* Arguments are in it; as a header it has to be plain and not too long. */
+		bool plain = key.len <= 200;
+		for (size_t i = 0; plain && i < key.len; i++)
+			plain = key.ptr[i] > ' ' && key.ptr[i] < 0x7f;
+		digest_bytes(key, digest);
+		line_add(f->request, str_of(p->key_header), plain ? key : str_of(digest));
+	}
 }
 
 /* ---- the body ---- */

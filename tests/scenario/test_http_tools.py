@@ -111,6 +111,18 @@ def test_7_secrets_stay_here(box):
                 assert secret.encode() not in open(os.path.join(folder, name), "rb").read(), name
 
 
+def test_7_the_key_of_an_effect_goes_along(box):
+    with Server() as s:
+        g = serve(box, tool("pay", s.url + "/x"), tool("quiet", s.url + "/x", idempotency_header=False))
+        session = g.session()
+        assert not g.call(session, "pay", {}, idempotency_key="k1").is_error
+        assert s.seen[-1]["headers"]["idempotency-key"].endswith("k1")
+        assert not g.call(session, "pay", {}, idempotency_key="two words\nand a line").is_error
+        assert len(s.seen[-1]["headers"]["idempotency-key"]) == 64  # a header has one line
+        assert not g.call(session, "quiet", {}, idempotency_key="k2").is_error
+        assert "idempotency-key" not in s.seen[-1]["headers"]
+
+
 def test_7_statuses_mean_something(box):
     codes = {400: "validation_error", 401: "permission_denied", 403: "permission_denied", 404: "execution_error",
              409: "execution_error", 422: "validation_error", 500: "execution_error", 503: "execution_error"}
