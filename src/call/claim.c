@@ -12,6 +12,7 @@
 #include "base/crash_at.h"
 #include "base/log.h"
 #include "call/stage.h"
+#include "policy/effect.h"
 #include "effect/emission.h"
 #include "effect/ledger.h"
 
@@ -150,6 +151,8 @@ record_fill(const struct call *c, struct buf *args, struct effect_record *r)
 	    .tool = c->tool->name,
 	    .policy = reversibility_name(call_reversibility(c)),
 	    .args = buf_failed(args) ? (struct str){NULL, 0} : buf_str(args),
+	    .compensation_tool = effect_of(c->tool, c->tuning).compensation_tool,
+	    .compensates = c->compensates,
 	};
 }
 
@@ -210,8 +213,8 @@ claim_take(struct call *c, struct err *e)
 static bool
 is_doubtful(int code)
 {
-	static const int doubtful[] = {E_CANCELLED, E_TIMEOUT, E_STOPPING,   E_NOMEM,
-				       E_SYSTEM,    E_STORE,   E_UNAVAILABLE};
+	static const int doubtful[] = {E_CANCELLED, E_SUPERSEDED, E_TIMEOUT, E_STOPPING,
+				       E_NOMEM,     E_SYSTEM,     E_STORE,   E_UNAVAILABLE};
 
 	for (size_t i = 0; i < ARRAY_LEN(doubtful); i++)
 		if (code == doubtful[i])

@@ -8,6 +8,7 @@
 #include "call/mapping.h"
 #include "call/stage.h"
 #include "effect/ledger.h"
+#include "policy/effect.h"
 
 struct compensating {
 	struct gateway *gw;
@@ -23,37 +24,40 @@ struct compensating {
 
 /* ---- what it is called with ---- */
 
-static const struct tool *
-tool_of(struct gateway *gw, const struct effect_step *s)
+/* What is said of its tool now: by its definition, or by the configuration. */
+static bool
+effect_now(struct gateway *gw, const struct effect_step *s, struct effect *ret)
 {
 	const struct tool *t = catalog_find(gw->catalog, s->tool);
 
-	return t;
+	if (t)
+		*ret = effect_of(t, tunings_find(gw->tunings, t->name));
+	return t != NULL;
 }
 
 /* Whose tool takes it back: what was recorded then, or what is said of the tool now. */
 static struct str
 tool_back(struct gateway *gw, const struct effect_step *s)
 {
-	const struct tool *t = tool_of(gw, s);
+	struct effect now;
 
 	if (s->tool_back.len)
 		return s->tool_back;
-	return t ? t->compensation_tool : (struct str){NULL, 0};
+	return effect_now(gw, s, &now) ? now.compensation_tool : (struct str){NULL, 0};
 }
 
 static int
 input_fill(struct gateway *gw, const struct effect_step *s, struct buf *out, struct err *e)
 {
 	const struct json *record = json_root(s->doc);
-	const struct tool *t = tool_of(gw, s);
 	struct json_doc *own;
+	struct effect now;
 
-	if (!t)
+	if (!effect_now(gw, s, &now))
 		return err_set(e, E_UNAVAILABLE, "there is no tool %.*s any more",
 			       STR_ARG(str_utf8_upto(s->tool, 100)));
 	const struct json *result = mapping_data(json_get(record, S("result")), &own);
-	int code = mapping_fill(t->compensation_args, json_get(record, S("args")), result, out, e);
+	int code = mapping_fill(now.compensation_args, json_get(record, S("args")), result, out, e);
 	json_doc_unref(own);
 	return code;
 }
@@ -84,6 +88,7 @@ effect_step_judge(struct gateway *gw, struct effect_step *s, bool files)
 					  json_str(json_get(record, S("policy"))));
 
 	s->files = files;
+	s->tool_back = tool_back(gw, s);
 	if (str_is(stage, "done")) {
 		s->before = true;
 		snprintf(s->by_call.text, sizeof(s->by_call.text), "%.*s", STR_ARG(by));

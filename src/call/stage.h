@@ -11,6 +11,7 @@
 #define CALL_STAGE_H
 
 #include "call/call.h"
+#include "policy/effect.h"
 
 enum verdict {
 	NEXT, /* go on */
@@ -65,12 +66,12 @@ void call_wake(struct call *c);
 static inline enum reversibility
 call_reversibility(const struct call *c)
 {
-	return c->tool->reversibility;
+	return effect_of(c->tool, c->tuning).reversibility;
 }
 static inline const struct json *
 call_key_fields(const struct call *c)
 {
-	return c->tool->idempotency_key_fields;
+	return effect_of(c->tool, c->tuning).idempotency_key_fields;
 }
 
 /* browsing.c: a tool has been run; whoever looked for it has found it. */

@@ -222,7 +222,7 @@ superseding_look(struct call *c)
 
 	if (t->superseding)
 		return call_fail_stopped(c);
-	if (c->tool->reversibility != REV_IRREVERSIBLE || !turn_interrupted(t))
+	if (call_reversibility(c) != REV_IRREVERSIBLE || !turn_interrupted(t))
 		return NEXT;
 	if (!inbox_unheard(t)) { /* another turn has it */
 		t->heard = t->session->inbox.came;
@@ -309,7 +309,7 @@ gateway_decide(struct gateway *gw, struct session *s, struct str request,
 void
 superseding_effect_begins(struct call *c)
 {
-	if (c->tool->reversibility == REV_PURE || c->effect_begun)
+	if (call_reversibility(c) == REV_PURE || c->effect_begun)
 		return;
 	c->effect_begun = true;
 	c->turn->effects_running++;
@@ -336,9 +336,9 @@ superseding_effect_ends(struct call *c)
 	if (!may_have_happened(c))
 		return;
 	t->effects++;
-	if (c->tool->reversibility == REV_COMPENSATABLE)
+	if (call_reversibility(c) == REV_COMPENSATABLE)
 		t->compensatable = true;
-	if (c->tool->reversibility != REV_IRREVERSIBLE || t->committed)
+	if (call_reversibility(c) != REV_IRREVERSIBLE || t->committed)
 		return;
 	t->committed = true;
 	if (!t->group[0] && t->session->inbox.came == 0)

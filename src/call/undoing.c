@@ -69,12 +69,35 @@ texts_copy(struct undoing *u, struct undo_step *s)
 	return true;
 }
 
+/* At the end all files are gone through once more, for those the ledger does not know of: what was
+ * refused before is told once. */
+static bool
+was_told(struct undoing *u, const struct undo_step *s)
+{
+	for (struct step *f = u->first; f; f = f->next) {
+		if (!str_eq(f->is.change, s->change))
+			continue;
+		if (f->is.err.code < 0 && s->err.code == 0) { /* now it could be */
+			u->failed--;
+			u->undone++;
+			f->is.err = s->err;
+			f->is.kind = s->kind;
+			f->is.size = s->size;
+			f->is.note = s->note;
+		}
+		return true;
+	}
+	return false;
+}
+
 static void
 step_done(const struct undo_step *s, void *arg)
 {
 	struct undoing *u = arg;
-	struct step *one = ARENA_NEW(u->arena, struct step);
 
+	if (was_told(u, s))
+		return;
+	struct step *one = ARENA_NEW(u->arena, struct step);
 	u->undone += s->err.code == 0;
 	u->failed += s->err.code < 0;
 	if (one)
@@ -628,6 +651,15 @@ find_where(struct undoing *u)
 
 /* ---- the plan ---- */
 
+/* What is said of tools may change while effects are being taken back: the name is kept. */
+static void
+effect_judge(struct undoing *u, struct effect_step *s)
+{
+	effect_step_judge(u->gw, s, s->files);
+	if (s->tool_back.ptr)
+		s->tool_back = arena_str(u->arena, s->tool_back);
+}
+
 static void
 steps_forget(struct undoing *u)
 {
@@ -652,7 +684,7 @@ settle_last(struct undoing *u)
 {
 	for (struct effect_step *s = u->effects; s; s = s->next) {
 		struct str at = json_str(json_get(json_root(s->doc), S("executed_at")));
-		effect_step_judge(u->gw, s, s->files);
+		effect_judge(u, s);
 		if (s->files || s->err.code < 0 || !in_workspace(u, s))
 			continue;
 		if (str_cmp(at, str_of(u->last_change)) <= 0)
@@ -682,7 +714,7 @@ plan_over(void *arg)
 		}
 	}
 	for (struct effect_step *s = u->effects; s; s = s->next)
-		effect_step_judge(u->gw, s, s->files);
+		effect_judge(u, s);
 	u->at = u->effects;
 	find_where(u);
 }

@@ -1,0 +1,306 @@
+"""Effects that are no files are taken back by the tool that can: once, newest first, whatever happens in between."""
+import json
+import os
+import signal
+import sys
+import threading
+
+from lib import until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BACK = """
+  desk__book:
+    side_effect_policy: compensatable
+    compensation_tool: desk__unbook
+    compensation_args: {id: /result/booking/id, seat: /args/seat, why: {const: undone}}
+  desk__look: {side_effect_policy: pure}
+"""
+
+
+class Desk:
+    """A gateway with a server that books seats, and the log that tells which."""
+
+    def __init__(self, box, more="", tools=BACK, confirm="auto"):
+        self.box = box
+        self.log = os.path.join(box.dir, "desk.log")
+        box.config("""
+mcpServers:
+  desk: {command: %s, args: [%s, %s]}
+tool_confirmation: {default: {WRITE: auto, EXECUTE: auto, NETWORK: auto}, per_tool: {desk__unbook: %s}}
+tools:%s
+%s
+""" % (sys.executable, os.path.join(HERE, "acting_server.py"), self.log, confirm, tools, more))
+        self.serve()
+
+    def serve(self):
+        self.g = self.box.serve()
+        until(lambda: any(t["name"] == "desk__pay" for t in self.g.ok("GET", "/tools")["tools"]), "the desk is open")
+        return self.g
+
+    def did(self, tool=None):
+        if not os.path.exists(self.log):
+            return []
+        with open(self.log) as lines:
+            rows = [json.loads(line) for line in lines]
+        return [r for r in rows if tool is None or r["tool"] == tool]
+
+    def book(self, session, seat="1A"):
+        result = self.g.call(session, "desk__book", {"seat": seat})
+        assert not result.is_error, result.text
+        return result.outcome["call_id"]
+
+    def undo(self, **order):
+        return self.g.ok("POST", "/undo", order)
+
+    def effect(self, call):
+        rows = [e for e in self.g.ok("GET", "/effects?call=" + call)["effects"]]
+        return self.g.ok("GET", "/effects/" + rows[0]["id"])
+
+
+def test_7_a_booking_is_taken_back_once(box):
+    d = Desk(box)
+    s = d.g.session()
+    call = d.book(s)
+    dry = d.undo(call=call, dry_run=True)
+    assert dry["undone"] == 1 and dry["effects"][0]["ok"] and not d.did("unbook"), dry
+    done = d.undo(call=call)
+    assert (done["undone"], done["failed"], done["irreversible"], done["files"]) == (1, 0, 0, []), done
+    (row,) = done["effects"]
+    assert row["tool_name"] == "desk__book" and row["compensation_tool"] == "desk__unbook" and row["call_id"] == call, row
+    # Out of what was given, what came back, and the mapping itself.
+    assert d.did("unbook") == [{"tool": "unbook", "id": "B-1A", "seat": "1A", "why": "undone"}], d.did()
+    assert "already" in d.g.refused(409, "already_exists", "POST", "/undo", {"call": call})
+    assert len(d.did("unbook")) == 1
+
+    # It is a call of its own, with a record of its own; the first record knows of it.
+    journal = d.g.ok("GET", "/calls/" + row["compensation_call_id"])
+    assert journal["tool_name"] == "desk__unbook" and journal["success"] is True, journal
+    effect = d.effect(call)
+    assert effect["compensation_state"] == "done" and effect["compensation_id"] == row["compensation_call_id"], effect
+    assert d.effect(row["compensation_call_id"])["compensates"] == effect["id"]
+    own = d.g.ok("GET", "/calls/" + done["call_id"])
+    assert own["tool_name"] == "undo" and own["input"]["undone_calls"] == [call] and own["success"], own
+    (told,) = [e["payload"] for e in d.g.events(s) if e["type"] == "effect.compensated"]
+    assert told["undone_call_id"] == call and told["effect_id"] == effect["id"], told
+
+
+def test_7_two_at_once_take_it_back_once(box):
+    d = Desk(box)
+    call = d.book(d.g.session())
+    answers = []
+
+    def undo():
+        answers.append(d.g.request("POST", "/undo", {"call": call}))
+
+    threads = [threading.Thread(target=undo) for _ in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(d.did("unbook")) == 1, d.did()
+    for status, answer in answers:
+        assert (status == 200 and answer["undone"] == 1) or status == 409, answers
+    assert any(status == 200 for status, _ in answers)
+
+
+def test_7_a_turn_of_files_and_bookings_newest_first(box):
+    d = Desk(box)
+    s = d.g.session()
+    box.write("a", "before")
+    steps = [("desk__book", {"seat": "1A"}), ("write_file", {"path": "a", "content": "after"}),
+             ("desk__book", {"seat": "bad"}), ("desk__book", {"seat": "2B"}), ("desk__pay", {"seat": "2B"}),
+             ("desk__look", {"seat": "2B"})]
+    turn = d.g.message(s, *steps)
+    order = {e["call"]: e["id"] for e in d.g.ok("GET", "/effects")["effects"]}
+    newest = sorted((c["call_id"] for c in turn["calls"] if c["call_id"] in order), key=order.get, reverse=True)
+    done = d.undo(turn=turn["turn_id"])
+    rows = {r["call_id"]: r for r in done["effects"]}
+    assert box.read("a") == "before" and (done["undone"], done["failed"], done["irreversible"]) == (3, 1, 1), done
+    named = {c["call_id"]: c["tool_name"] + c["tool_use_id"] for c in turn["calls"]}
+    assert [r["call_id"] for r in sorted(rows.values(), key=lambda r: r["step"])] == [
+        c for c in newest if not named[c].startswith("write_file")], (rows, newest)
+    bad = [r for r in rows.values() if not r["ok"]]
+    assert sorted(r["tool_name"] for r in bad) == ["desk__book", "desk__pay"], bad
+    assert any("the desk is closed" in r["error"] for r in bad) and any("irreversible" in r["error"] for r in bad), bad
+    assert sorted(r["seat"] for r in d.did("unbook")) == ["1A", "2B", "bad"], d.did()
+    # What failed may be tried again, and the rest is left alone.
+    again = d.undo(turn=turn["turn_id"])
+    assert (again["undone"], again["failed"]) == (0, 1), again
+
+
+def test_7_order_of_files_and_bookings(box):
+    """Newest first across both kinds: the journal of the outside tells."""
+    d = Desk(box)
+    s = d.g.session()
+    calls = [d.book(s, "1A")]
+    calls.append(d.g.call(s, "write_file", {"path": "f", "content": "x"}).outcome["call_id"])
+    calls.append(d.book(s, "2B"))
+    for call in reversed(calls):
+        assert d.undo(call=call)["undone"] == 1
+    assert [r["seat"] for r in d.did("unbook")] == ["2B", "1A"] and not box.exists("f")
+
+
+def test_7_last_is_whatever_was_last(box):
+    d = Desk(box)
+    s = d.g.session()
+    box.write("f", "one")
+    assert not d.g.call(s, "write_file", {"path": "f", "content": "two"}).is_error
+    d.book(s)
+    where = os.path.realpath(box.workspace)
+    assert d.undo(last=True, workspace=where)["effects"][0]["ok"] and box.read("f") == "two"
+    assert d.undo(last=True, workspace=where)["undone"] == 1 and box.read("f") == "one"
+    assert len(d.did("unbook")) == 1
+
+
+def test_7_it_takes_too_long(box):
+    d = Desk(box, tools=BACK + "  side_effects: {compensation_timeout_seconds: 0.3}\n")
+    s = d.g.session()
+    slow, fine = d.book(s, "slow"), d.book(s, "1A")
+    done = d.undo(call=slow)
+    (row,) = done["effects"]
+    assert done["failed"] == 1 and not row["ok"] and "within 0.3 seconds" in row["error"], done
+    assert d.effect(slow)["compensation_state"] == "failed"
+    # Nobody knows whether it was done: it is not tried again by itself.
+    (row,) = d.undo(call=slow)["effects"]
+    assert not row["ok"] and len([r for r in d.did("unbook") if r["seat"] == "slow"]) == 1, row
+    assert d.undo(call=fine)["undone"] in (0, 1)
+
+
+def test_7_a_person_is_asked_where_the_policy_says_so(box):
+    d = Desk(box, confirm="prompt")
+    s = d.g.session()
+    call = d.book(s)
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(d.undo(call=call)))
+    thread.start()
+    question = d.g.question()
+    assert question["tool_name"] == "desk__unbook" and not d.did("unbook"), question
+    d.g.answer(question, "deny")
+    thread.join()
+    assert answers[0]["failed"] == 1 and "denied" in answers[0]["effects"][0]["error"] and not d.did("unbook"), answers
+    thread = threading.Thread(target=lambda: answers.append(d.undo(call=call)))
+    thread.start()
+    d.g.answer(d.g.question(), "allow")
+    thread.join()
+    assert answers[1]["undone"] == 1 and len(d.did("unbook")) == 1, answers
+
+
+def test_7_what_cannot_be_filled_in_is_said(box):
+    d = Desk(box, tools="""
+  desk__book:
+    side_effect_policy: compensatable
+    compensation_tool: desk__unbook
+    compensation_args: {id: /result/nothing/here}
+""")
+    call = d.book(d.g.session())
+    for dry in (True, False):
+        done = d.undo(call=call, dry_run=dry)
+        (row,) = done["effects"]
+        assert done["failed"] == 1 and "compensation_args.id: /result/nothing/here" in row["error"], done
+    assert not d.did("unbook")
+
+
+def test_7_after_a_kill_it_is_taken_back_once(box):
+    """Killed at each step of taking back: asked again afterwards, it has happened at most once."""
+    ran_once = 0
+    for point in ("before-started", "started", "job-begun", "reported", "before-settle", "settled"):
+        d = Desk(box)
+        seat = "k" + point
+        call = d.book(d.g.session(), seat)
+        d.g.stop()
+        box.env["HOLDFAST_CRASH_AT"] = point
+        g = d.serve()
+        try:
+            g.request("POST", "/undo", {"call": call})
+        except OSError:
+            pass
+        del box.env["HOLDFAST_CRASH_AT"]
+        if g.alive():
+            g.stop()
+        else:
+            g.process.wait()
+            box.gateways.remove(g)
+        d.serve()
+        done = d.undo(call=call) if d.effect(call).get("compensation_state") != "done" else None
+        times = len([r for r in d.did("unbook") if r["seat"] == seat])
+        assert times <= 1, (point, d.did())
+        if done and done["undone"]:
+            assert times == 1, (point, done)
+        ran_once += times
+        d.g.stop()
+    assert ran_once >= 2
+
+
+def test_7_killed_while_the_tool_is_at_work(box):
+    d = Desk(box)
+    call = d.book(d.g.session(), "slow")
+    old = d.g
+
+    def quietly():
+        try:
+            old.request("POST", "/undo", {"call": call})
+        except OSError:
+            pass
+
+    thread = threading.Thread(target=quietly)
+    thread.start()
+    until(lambda: d.did("unbook"), "it is being taken back")
+    old.process.send_signal(signal.SIGKILL)
+    thread.join()
+    old.process.wait()
+    d.serve()
+    (row,) = d.undo(call=call)["effects"]
+    assert not row["ok"] and "not known" in row["error"], row
+    assert len(d.did("unbook")) == 1, d.did()
+
+
+def test_7_giving_up_a_turn_takes_bookings_back(box):
+    d = Desk(box, "acf: {supersede: SUPERSEDE}")
+    g = d.g
+    s = g.session(turn_groups=True)
+    go = os.path.join(box.workspace, "go")
+    turn = g.ok("POST", "/sessions/%s/turns" % s, {"wait": False, "content": [
+        {"type": "tool_use", "id": "a", "name": "desk__book", "input": {"seat": "1A"}},
+        {"type": "tool_use", "id": "b", "name": "shell", "input": {"command": "while [ ! -e go ]; do sleep 0.05; done"}},
+    ]})["turn_id"]
+    until(lambda: g.ok("GET", "/sessions/%s/turns/%s" % (s, turn))["calls"][0]["settled"], "it is booked")
+    g.ok("POST", "/sessions/%s/messages" % s, {"content": "no"})
+    # Nothing that cannot be undone is next: the turn goes on to its end.
+    open(go, "w").close()
+    assert g.turn(s, turn)["state"] == "completed" and not d.did("unbook")
+
+
+def test_7_superseded_after_a_booking(box):
+    d = Desk(box, "acf: {supersede: SUPERSEDE}")
+    d.g.stop()
+    with open(os.path.join(box.env["XDG_CONFIG_HOME"], "holdfast", "config.yaml")) as file:
+        text = file.read()
+    box.config(text.replace("per_tool: {", "per_tool: {desk__pay: prompt, "))
+    g = d.serve()
+    s = g.session(turn_groups=True)
+    turn = g.ok("POST", "/sessions/%s/turns" % s, {"wait": False, "content": [
+        {"type": "tool_use", "id": "a", "name": "desk__book", "input": {"seat": "1A"}},
+        {"type": "tool_use", "id": "b", "name": "desk__pay", "input": {"seat": "1A"}},
+    ]})["turn_id"]
+    until(lambda: g.ok("GET", "/sessions/%s/turns/%s" % (s, turn))["calls"][0]["settled"], "it is booked")
+    question = g.question(s)
+    g.ok("POST", "/sessions/%s/messages" % s, {"content": "no"})
+    g.answer(question, "allow")
+    ended = g.turn(s, turn)
+    assert ended["state"] == "superseded" and not d.did("pay"), ended
+    assert ended["compensation"]["undone"] == 1, ended
+    # It was over before anybody heard that the turn is.
+    assert [r["seat"] for r in d.did("unbook")] == ["1A"]
+
+
+def test_7_typed(box):
+    d = Desk(box)
+    call = d.book(d.g.session())
+    out = box.run("undo", call[-8:], "--dry-run")
+    assert out.returncode == 0 and out.stdout == "would take back desk__book by desk__unbook\n", out
+    out = box.run("undo", call)
+    assert out.returncode == 0 and out.stdout == "took back desk__book by desk__unbook\n", out
+    paid = d.g.call(d.g.session(), "desk__pay", {"seat": "1A"}).outcome["call_id"]
+    out = box.run("undo", paid)
+    assert out.returncode == 1 and "desk__pay: it cannot be taken back: it is irreversible" in out.stderr, out
+    assert "effect.compensated" in box.run("events", "-t", "effect.compensated").stdout
