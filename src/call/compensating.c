@@ -154,6 +154,8 @@ write_down(struct compensating *k, enum compensation_step how)
 	struct str result =
 	    k->result.len && !buf_failed(&k->result) ? buf_str(&k->result) : (struct str){NULL, 0};
 
+	if (how != COMPENSATION_BEGIN)
+		k->gw->metrics.compensations[how == COMPENSATION_DONE]++;
 	if (ledger_compensate(k->gw->ledger,
 			      &(struct compensation){.effect = s->id,
 						     .step = how,

@@ -45,17 +45,19 @@ metric_check_name(enum metric_check c)
 	return names[c];
 }
 
-const char *
-metric_supersede_name(enum metric_supersede d)
-{
-	static const char *const names[] = {
-	    [SUPERSEDE_TURN] = "SUPERSEDE",
-	    [SUPERSEDE_ABSORB] = "ABSORB",
-	    [SUPERSEDE_FORCE] = "FORCE_COMPLETE",
-	    [SUPERSEDE_QUEUE] = "QUEUE",
-	};
+_Static_assert(QUEUE - SUPERSEDE + 1 == METRIC_DECISIONS, "the four stand together");
 
-	return names[d];
+const char *
+metric_decision_name(size_t i)
+{
+	return supersede_name((enum supersede_action)(SUPERSEDE + i));
+}
+
+void
+metrics_decided(struct metrics *m, enum supersede_action a)
+{
+	if (supersede_is_decision(a))
+		m->supersedes[a - SUPERSEDE]++;
 }
 
 /* ---- sets of labels ---- */

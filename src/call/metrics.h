@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "session/supersede.h"
 
 /* Success, or a class of errors. */
 #define METRIC_STATUSES (CLASS_CONFIRMATION_TIMEOUT + 2)
@@ -63,15 +64,9 @@ enum metric_check {
 };
 const char *metric_check_name(enum metric_check c);
 
-/* The four answers to a message that comes while a turn is at work. */
-enum metric_supersede {
-	SUPERSEDE_TURN,
-	SUPERSEDE_ABSORB,
-	SUPERSEDE_FORCE,
-	SUPERSEDE_QUEUE,
-	SUPERSEDE__COUNT
-};
-const char *metric_supersede_name(enum metric_supersede d);
+/* The four decisions about a message that comes while a turn is at work. */
+#define METRIC_DECISIONS 4
+const char *metric_decision_name(size_t i);
 
 struct metrics {
 	struct map tools, owners, shared;
@@ -81,7 +76,7 @@ struct metrics {
 	uint64_t overflowed;
 	uint64_t checks[CHECK__COUNT];
 	uint64_t compensations[2]; /* that failed; that were done */
-	uint64_t supersedes[SUPERSEDE__COUNT];
+	uint64_t supersedes[METRIC_DECISIONS];
 };
 
 void metrics_init(struct metrics *m);
@@ -99,6 +94,8 @@ const struct owner_figures *metrics_each_owner(const struct metrics *m, size_t *
 const struct shared_figures *metrics_each_shared(const struct metrics *m, size_t *at);
 
 void tool_figures_time(struct tool_figures *f, uint64_t took_us);
+
+void metrics_decided(struct metrics *m, enum supersede_action a);
 
 /* A call is over, or its tool begins: counted, and told to the log where that is wanted. */
 struct call;

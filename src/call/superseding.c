@@ -82,6 +82,7 @@ announce_decision(struct gateway *gw, const struct turn *t, enum supersede_actio
 	bool own = strcmp(by, "runtime") == 0;
 	struct jw *w = turn_event(gw, t, EVENT_SUPERSEDE_DECISION, own ? NULL : "system");
 
+	metrics_decided(&gw->metrics, a);
 	jw_member_z(w, "decision", supersede_name(a));
 	jw_member_z(w, "by", by);
 	if (reason)

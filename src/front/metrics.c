@@ -175,8 +175,8 @@ metric_compensations(struct sheet *s)
 static void
 metric_supersedes(struct sheet *s)
 {
-	for (int i = 0; i < SUPERSEDE__COUNT; i++)
-		add_count(s, LABELS({"decision", metric_supersede_name((enum metric_supersede)i)}),
+	for (size_t i = 0; i < METRIC_DECISIONS; i++)
+		add_count(s, LABELS({"decision", metric_decision_name(i)}),
 			  s->gw->metrics.supersedes[i]);
 }
 

@@ -192,3 +192,23 @@ def test_7_the_log_says_nothing_of_calls_unasked(box):
         gateway.call(gateway.session(), "list_dir", {"path": "."})
         assert "tool_execution" not in gateway.log()
         gateway.stop()
+
+
+def test_7_metrics_count_what_is_done_once(box):
+    box.config(AUTO)
+    gateway = box.serve("--log-level", "info")
+    session = gateway.session()
+
+    def write(content):
+        return gateway.call(session, "write_file", {"path": "a.txt", "content": content}, idempotency_key="k")
+    assert not write("x").is_error
+    assert not write("x").is_error
+    assert write("y").is_error
+    families = scrape(gateway)
+    assert value(families, "tool_idempotency_cache_hits_total", tenant_id="default", tool_name="write_file") == 1
+    assert value(families, "tool_side_effect_total", policy="compensatable") == 1
+    checks = {dict(l)["status"]: v for (_, l), v in families["idempotency_check_total"][1].items()}
+    assert {k: v for k, v in checks.items() if v} == {
+        "processing_started": 1, "duplicate_completed": 1, "fingerprint_mismatch": 1}, checks
+    assert len(lines(gateway, "tool_execution_started")) == 1
+    assert [l["cached"] for l in lines(gateway, "tool_execution_completed")] == ["false", "true"]
