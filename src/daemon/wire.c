@@ -191,11 +191,6 @@ wire_ledger(struct hf *hf, struct err *e)
 
 	if (hf->inner) /* whoever it is behind has one */
 		return 0;
-	/* What cannot be had is not quietly something else. */
-	if (hf->config.effects.redis)
-		return err_set(e, E_CONFIG,
-			       "tool_gateway.idempotency.backend: redis cannot be used "
-			       "by this build");
 	if (n < 0 || (size_t)n >= sizeof(file.text))
 		return err_set(e, E_CONFIG, "the state directory's path is too long");
 	struct ledger_spec spec = {

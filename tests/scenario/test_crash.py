@@ -163,6 +163,17 @@ def test_7_every_boundary_leaves_the_truth(box):
     judge(box, world, kinds, answers)
 
 
+def serve_again(box):
+    """A child that was just forked when its parent was killed may hold the socket for a moment."""
+    def served():
+        try:
+            return box.serve()
+        except AssertionError as why:
+            if "running already" not in str(why):
+                raise
+    return until(served, "the next gateway starts", 30)
+
+
 class Load:
     """Clients that make calls of random kinds until each has an outcome, whoever is killed meanwhile."""
 
@@ -219,7 +230,7 @@ def test_7_killed_again_and_again_nothing_is_done_twice(box):
     end, kills = time.monotonic() + SECONDS, 0
     try:
         while kills < KILLS and time.monotonic() < end:
-            g = box.serve()
+            g = serve_again(box)
             box.gateways.remove(g)
             load.gateway = g
             if not kills:

@@ -260,3 +260,15 @@ def test_7_keys_over_mcp(box):
     assert json.dumps(results[0]["content"]) == json.dumps(results[1]["content"])
     assert g.alive()
     assert sorted(r.get("_meta", {}).get("holdfast/cached", False) for r in results) == [False, True]
+
+
+def test_7_the_file_says_what_makes_two_calls_the_same(box):
+    box.config(AUTO + "tools: {write_file: {idempotency_key_fields: [path]}}\n")
+    g = box.serve()
+    s = g.session()
+    write = lambda content: g.call(s, "write_file", {"path": "f", "content": content}, turn_group_id="g")
+    assert not write("one").is_error
+    other = write("two")
+    assert other.is_error and "other arguments" in other.text
+    assert box.read("f") == "one"
+    assert effects(g)[0]["idempotency_key"] == "default:default:write_file:f:turn_group:g"
