@@ -31,7 +31,7 @@
 struct artifacts; /* the set */
 
 #define ARTIFACT_HANDLE 37           /* art_ + 32 + NUL */
-#define ARTIFACT_TENANT S("default") /* until there are several */
+#define ARTIFACT_TENANT S("default") /* where nobody says whose it is */
 
 struct artifacts_spec {
 	const char *dir; /* made when it is not there; NULL: in memory */

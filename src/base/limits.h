@@ -25,7 +25,7 @@
 #define LIMIT_CONFIG_WARNINGS 64
 
 /* Whose calls, and which of them belong together */
-#define LIMIT_OWNER_NAME 64       /* of a tenant or an agent */
+#define LIMIT_OWNER_NAME 64 /* of a tenant or an agent */
 #define LIMIT_TENANTS 1024
 #define LIMIT_AGENTS 1024         /* of one tenant */
 #define LIMIT_ACTIVATIONS 1024    /* of one agent */
@@ -33,6 +33,8 @@
 #define LIMIT_TOOL_PATTERN 128    /* a tool's name, or a pattern of names */
 #define LIMIT_OVERRIDES (8 * KIB) /* policy_overrides of one activation */
 #define LIMIT_STANDINGS 4096      /* tools of which an agent's standing is remembered */
+#define LIMIT_TOOLBOX_BATCH 10    /* tools of one batch, unless the configuration says more */
+#define LIMIT_TOOLBOX_MOST 100    /* whatever it says */
 #define LIMIT_TURN_GROUP 64       /* a turn_group_id */
 #define LIMIT_IDEMPOTENCY_KEY 256 /* one the caller gave */
 

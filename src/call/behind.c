@@ -56,11 +56,19 @@ call_behind(struct call *c)
 
 /* What the configuration says of the tool, else what the tool says of itself. */
 static unsigned
+quiet_ms(const struct call *c)
+{
+	if (c->tuning->timeout_ms)
+		return c->tuning->timeout_ms;
+	return c->wished_ms ? c->wished_ms : c->tool->timeout_ms;
+}
+
+static unsigned
 tool_max_ms(const struct call *c)
 {
 	const struct tuning *t = c->tuning;
 	unsigned own = c->tool->max_ms ? c->tool->max_ms : LIMIT_CALL_SLOW_MS;
-	unsigned quiet = t->timeout_ms ? t->timeout_ms : c->tool->timeout_ms;
+	unsigned quiet = quiet_ms(c);
 
 	if (t->max_ms)
 		return t->max_ms;
@@ -78,7 +86,7 @@ call_max_ms(const struct call *c)
 unsigned
 call_timeout_ms(const struct call *c)
 {
-	unsigned quiet = c->tuning->timeout_ms ? c->tuning->timeout_ms : c->tool->timeout_ms;
+	unsigned quiet = quiet_ms(c);
 	unsigned most = call_max_ms(c);
 
 	return quiet < most ? quiet : most;

@@ -19,6 +19,34 @@ may_see(const struct shelf_item *item, void *arg)
 	return t && (!seer->session || tool_visible(t, seer->session));
 }
 
+/* The tenant has it, the agent may not use it. */
+static bool
+may_be_enabled(const struct shelf_item *item, void *arg)
+{
+	const struct seer *seer = arg;
+	const struct tool *t = catalog_find(seer->gw->catalog, item->card.id);
+
+	return t && tool_disabled(t, seer->session);
+}
+
+/* What would have been found before all that was: seed 004 section 3.1. */
+static int
+find_disabled(const struct shelf *shelf, struct seer *seer, struct str query,
+	      struct browse_reply *r, struct err *e)
+{
+	struct shelf_hit hits[BROWSE_DISABLED];
+	size_t count = shelf_search(shelf, query, BROWSE_DISABLED, seer->gw->learned,
+				    may_be_enabled, seer, hits);
+
+	r->disabled = arena_alloc(r->arena, (count + 1) * sizeof(*r->disabled));
+	if (!r->disabled)
+		return err_plain(e, E_NOMEM);
+	for (size_t i = 0; i < count; i++)
+		if (r->count == 0 || hits[i].score > r->best)
+			r->disabled[r->disabled_count++] = hits[i].item->card;
+	return 0;
+}
+
 static void
 remember(struct session *s, struct str query, const struct browse_reply *r)
 {
@@ -46,6 +74,9 @@ gateway_browse(struct gateway *gw, struct session *s, const struct browse_args *
 		return err_plain(e, E_NOMEM);
 	options.seen = stable ? s->seen : NULL;
 	rc = browse(shelf, args, &options, ret, e);
+	if (rc == 0 && s && args->query.ptr && agent_lacks(s->owner) &&
+	    (rc = find_disabled(shelf, &seer, args->query, ret, e)) < 0)
+		browse_done(ret);
 	if (rc == 0 && s)
 		remember(s, args->query, ret);
 	return rc;
@@ -69,6 +100,8 @@ gateway_hydrate(struct gateway *gw, struct session *s, struct str tool, struct j
 
 	if (rc < 0)
 		return rc;
+	if (t && s && tool_disabled(t, s))
+		return tool_say_disabled(t, s, e);
 	if (!t || (s && !tool_visible(t, s)))
 		return err_set(e, E_NOT_FOUND, "there is no tool '%.*s'",
 			       STR_ARG(str_utf8_upto(tool, 100)));

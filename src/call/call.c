@@ -67,6 +67,7 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->tool_use_id =
 	    arena_str(arena, spec->tool_use_id.ptr ? spec->tool_use_id : id_str(&c->id));
 	c->tool_name = arena_str(arena, spec->tool);
+	c->wished_ms = spec->usual_ms;
 	if (spec->idempotency_key.ptr)
 		c->idempotency_key = arena_str(arena, spec->idempotency_key);
 	if (spec->compensates.ptr)

@@ -47,6 +47,7 @@ struct call {
 	struct str idempotency_key; /* the caller's own, or {NULL,0} */
 	unsigned given_ms;          /* it may run no longer; 0: as its tool */
 	struct str compensates;     /* the effect it takes back, or {NULL,0} */
+	unsigned wished_ms;         /* its timeout where nothing is said of the tool; 0: none */
 
 	/* whoever stands behind it, as its job sees them (behind.c) */
 	struct behind behind;

@@ -217,11 +217,13 @@ submit(struct compensating *k, struct err *e)
 	struct effect_step *s = k->step;
 	char key[LIMIT_IDEMPOTENCY_KEY];
 	struct turn *turn;
-	struct session_spec whose = {.workspace = k->where,
-				     .client = S("undo"),
-				     .tenant = s->tenant,
-				     .agent = s->agent};
+	struct session_spec whose = {.workspace = k->where, .client = S("undo")};
+	int code = 0;
 
+	if (k->gw->tenants)
+		code = agent_named(k->gw->tenants, s->tenant, s->agent, &whose.owner, e);
+	if (code < 0)
+		return code;
 	snprintf(key, sizeof(key), "compensate:%.*s", STR_ARG(s->id));
 	struct call_spec call = {
 	    .tool = tool_back(k->gw, s),
@@ -233,7 +235,7 @@ submit(struct compensating *k, struct err *e)
 	};
 	struct turn_spec spec = {
 	    .calls = &call, .count = 1, .attended = true, .done = called, .arg = k};
-	int code = session_open(k->gw->sessions, &whose, &k->session, e);
+	code = session_open(k->gw->sessions, &whose, &k->session, e);
 	return code < 0 ? code : gateway_submit(k->gw, k->session, &spec, &turn, e);
 }
 

@@ -190,10 +190,51 @@ gateway_watch(struct gateway *gw, bool begins)
 	gw->watchers += begins ? 1u : -1u;
 }
 
+/* The three tiers of seed 004 section 3 meet here: what is not the tenant's is not there at all. */
+static enum tier
+tier_of(const struct tool *t, const struct session *s)
+{
+	if (t->memory && s->kind == SESSION_WORKER)
+		return TIER_CATALOG;
+	return agent_tier(s->owner, t);
+}
+
 bool
 tool_visible(const struct tool *t, const struct session *s)
 {
-	return !(t->memory && s->kind == SESSION_WORKER);
+	return tier_of(t, s) == TIER_AGENT;
+}
+
+bool
+tool_disabled(const struct tool *t, const struct session *s)
+{
+	return tier_of(t, s) == TIER_TENANT;
+}
+
+int
+tool_say_disabled(const struct tool *t, const struct session *s, struct err *e)
+{
+	bool single = agent_is_default(s->owner);
+
+	return err_set(e, E_DISABLED,
+		       "%.*s is known, but not enabled for this agent; a person can enable it: "
+		       "holdfast enable %.*s%s%s%s%s",
+		       STR_ARG(t->name), STR_ARG(t->name), single ? "" : " --tenant ",
+		       single ? "" : s->tenant, single ? "" : " --agent ", single ? "" : s->agent);
+}
+
+void
+gateway_end_orphans(struct gateway *gw)
+{
+	struct session *s;
+	size_t at = 0;
+
+	/* The map changes with each that ends: the walk begins again. */
+	while ((s = session_each(gw->sessions, &at)))
+		if (s->owner && s->owner->gone) {
+			gateway_end_session(gw, s);
+			at = 0;
+		}
 }
 
 void

@@ -9,6 +9,7 @@
 #define CALL_GATEWAY_H
 
 #include "artifact/artifact.h"
+#include "call/toolbox.h"
 #include "base/limits.h"
 #include "call/metrics.h"
 #include "catalog/browse.h"
@@ -25,6 +26,7 @@
 #include "session/session.h"
 #include "session/turn.h"
 #include "store/store.h"
+#include "tenant/tenant.h"
 #include "upstream/upstream.h"
 
 struct call;
@@ -95,6 +97,8 @@ struct gateway {
 	unsigned keep_keys_s;  /* how long what a key gave is given again; 0: a day */
 	struct artifacts *artifacts;
 	struct sessions *sessions;
+	struct toolbox_settings toolbox;
+	struct tenants *tenants;     /* who there is; NULL: nobody but the default agent */
 	struct upstreams *upstreams; /* the MCP servers behind; or NULL */
 	struct learned *learned;     /* or NULL */
 	struct progresses *progress; /* or NULL */
@@ -157,6 +161,7 @@ struct call_spec {
 	struct str idempotency_key; /* the caller's own; {NULL,0}: none */
 	unsigned timeout_ms;        /* in all; 0: the tool's own */
 	struct str compensates;     /* the effect it takes back; {NULL,0}: none */
+	unsigned usual_ms;        /* where nothing is said of the tool; 0: its own */
 };
 struct turn_spec {
 	const struct call_spec *calls;
@@ -275,7 +280,13 @@ void gateway_recovered(struct gateway *gw, const struct effect_orphan *o, enum c
 /* A person is looking at this gateway's events and could answer. */
 void gateway_watch(struct gateway *gw, bool begins);
 
+/* It can be listed and called: the agent may use it. */
 bool tool_visible(const struct tool *t, const struct session *s);
+/* Its tenant has it, but it is disabled for the agent; what is to be said then. */
+bool tool_disabled(const struct tool *t, const struct session *s);
+int tool_say_disabled(const struct tool *t, const struct session *s, struct err *e);
+/* After agents were removed: their sessions end. */
+void gateway_end_orphans(struct gateway *gw);
 
 /* Members of an open object: how the breaker of a server stands, and when it is tried again. */
 void gateway_write_breaker(struct jw *w, const struct gateway *gw, struct str server);

@@ -56,8 +56,8 @@ streamed(struct job *j, struct str bytes, bool is_stderr, void *owner)
 	(void)j;
 	if (!c->spool && (c->spool = ARENA_NEW(c->arena, struct spool)))
 		spool_init(c->spool, c->gw->artifacts,
-			   &(struct artifact_note){ARTIFACT_TENANT, c->tool->name, S("text/plain"),
-						   S("output")});
+			   &(struct artifact_note){str_of(c->session->tenant), c->tool->name,
+						   S("text/plain"), S("output")});
 	if (c->spool)
 		spool_feed(c->spool, bytes);
 	if (c->streamed + bytes.len > LIMIT_SHELL_DELTAS_BYTES)
@@ -137,6 +137,7 @@ start_job(struct call *c)
 			.call = id_str(&c->id),
 			.tool_use_id = c->tool_use_id,
 			.effect_key = c->effect_key,
+			.tenant = str_of(c->session->tenant),
 			.shared = c->session->shared,
 			.workspace = c->session->workspace,
 			.witness = changes_begin(c),

@@ -12,14 +12,26 @@ command_of(const struct call *c)
 	return json_str(json_get(c->input, c->tool->command_argument));
 }
 
+/* What one agent was allowed no other is. A name may come to mean another server's tool; an id may
+ * not. */
+static struct str
+subject_of(const struct call *c)
+{
+	struct str tool = c->tool->server.ptr || c->tool->gateway.ptr ? c->tool->id : c->tool->name;
+
+	if (agent_is_default(c->session->owner))
+		return tool;
+	return str_of(arena_printf(c->arena, "%s/%s:%.*s", c->session->tenant, c->session->agent,
+				   STR_ARG(tool)));
+}
+
 struct grant_ask
 call__grant_ask(const struct call *c)
 {
 	return (struct grant_ask){
 	    .session = id_str(&c->session->id),
 	    .workspace = str_of(workspace_path(c->session->workspace)),
-	    /* A name may come to mean another server's tool; an id may not. */
-	    .tool = c->tool->server.ptr || c->tool->gateway.ptr ? c->tool->id : c->tool->name,
+	    .tool = subject_of(c),
 	    .command = command_of(c),
 	};
 }
@@ -87,6 +99,20 @@ ask_anyway(struct call *c)
 		c->mode = MODE_PROMPT;
 }
 
+/* What a person has said of this tool for this agent (seed 004 section 2.2). It may raise the bar
+ * and lower it, but a tool that is denied stays denied. */
+static void
+override(struct call *c)
+{
+	struct agent *owner = c->session->owner;
+	int asks = owner ? agent_standing(owner, c->tool)->requires_confirmation : -1;
+
+	if (asks < 0 || c->mode == MODE_DENY || (c->mode == MODE_AUTO) == !asks)
+		return;
+	c->mode = asks ? MODE_PROMPT : MODE_AUTO;
+	c->rule = S("activation.requires_confirmation");
+}
+
 static enum verdict
 rule(struct call *c)
 {
@@ -107,6 +133,7 @@ rule(struct call *c)
 		c->rule = str_of(arena_printf(c->arena, "definitions.%.*s.requires_confirmation",
 					      STR_ARG(c->tool->name)));
 	}
+	override(c);
 	if (c->mode == MODE_DENY)
 		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)",
 				 STR_ARG(c->rule));

@@ -35,6 +35,11 @@ resolve_enter(struct call *c)
 		enum verdict v = take_tuning(c);
 		return v == NEXT ? meters_admit(c) : v;
 	}
+	if (t && tool_disabled(t, c->session)) {
+		struct err e;
+		tool_say_disabled(t, c->session, &e);
+		return call_fail_with(c, &e);
+	}
 	struct str shown = str_utf8_upto(c->tool_name, 100);
 	const struct tool *near = catalog_near(c->gw->catalog, c->tool_name);
 	if (near && tool_visible(near, c->session))

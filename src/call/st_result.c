@@ -23,7 +23,8 @@ struct keeping {
 	struct call *call;   /* NULL once it has left */
 	struct artifacts *artifacts;
 	struct tool *tool;
-	struct buf content; /* as in struct output */
+	char tenant[LIMIT_OWNER_NAME + 1]; /* whose it is */
+	struct buf content;                /* as in struct output */
 	struct json_doc *doc;
 	const struct json *blocks; /* the same; NULL: content has to be parsed */
 	struct buf extra;          /* the same */
@@ -188,7 +189,7 @@ is_mixed(const struct keeping *k, const struct json *blocks)
 static int
 keep_whole(struct keeping *k, const struct json *blocks, struct artifact *ret, struct err *e)
 {
-	struct artifact_note note = {ARTIFACT_TENANT, k->tool->name, S("application/json"),
+	struct artifact_note note = {str_of(k->tenant), k->tool->name, S("application/json"),
 				     S("result")};
 	struct buf whole = BUF_INIT(CLEAN_BYTES);
 	struct artifact_writer *w;
@@ -211,7 +212,8 @@ keep_whole(struct keeping *k, const struct json *blocks, struct artifact *ret, s
 static int
 keep(struct keeping *k, const struct json *blocks, struct artifact *ret, struct err *e)
 {
-	struct artifact_note note = {ARTIFACT_TENANT, k->tool->name, S("text/plain"), S("result")};
+	struct artifact_note note = {str_of(k->tenant), k->tool->name, S("text/plain"),
+				     S("result")};
 	struct artifact_writer *w;
 	bool first = true;
 	int code;
@@ -342,7 +344,7 @@ wrap(struct keeping *k, const struct json *blocks)
 	struct jw w = jw(&envelope), block = jw(&out);
 	struct envelope_spec spec = {
 	    .artifacts = k->artifacts,
-	    .tenant = ARTIFACT_TENANT,
+	    .tenant = str_of(k->tenant),
 	    .tool = k->tool->upstream_name.ptr ? k->tool->upstream_name : k->tool->name,
 	    .tool_id = k->tool->id,
 	    .protocol = protocol_of(k->tool),
@@ -541,6 +543,7 @@ keeping_new(struct call *c)
 	k->call = c;
 	k->artifacts = c->gw->artifacts;
 	k->tool = tool_ref(c->tool);
+	memcpy(k->tenant, c->session->tenant, sizeof(k->tenant));
 	k->content = buf_take(&c->out.content);
 	k->extra = buf_take(&c->out.extra);
 	k->doc = c->out.doc;

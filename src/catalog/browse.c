@@ -58,6 +58,7 @@ browse_query(const struct shelf *s, const struct browse_args *args, const struct
 	r->cards = arena_alloc(r->arena, (r->count + 1) * sizeof(*r->cards));
 	if (!r->cards)
 		return err_plain(e, E_NOMEM);
+	r->best = r->count ? hits[0].score : 0;
 	for (size_t i = 0; i < r->count; i++) {
 		r->cards[i] = hits[i].item->card;
 		r->cards[i].has_score = true;
@@ -326,6 +327,21 @@ browse_done(struct browse_reply *r)
 	*r = (struct browse_reply){0};
 }
 
+static void
+write_disabled(struct jw *w, const struct browse_reply *r)
+{
+	jw_key(w, "not_enabled");
+	jw_array(w);
+	for (size_t i = 0; i < r->disabled_count; i++) {
+		jw_object(w);
+		jw_member(w, "name", r->disabled[i].name);
+		jw_member(w, "description", r->disabled[i].description);
+		jw_member_z(w, "why_unavailable", "disabled_for_agent");
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
 void
 browse_write(struct jw *w, const struct browse_reply *r)
 {
@@ -337,6 +353,8 @@ browse_write(struct jw *w, const struct browse_reply *r)
 	jw_end(w);
 	if (r->left_out > 0)
 		jw_member_int(w, "left_out", (int64_t)r->left_out);
+	if (r->disabled_count > 0)
+		write_disabled(w, r);
 	jw_end(w);
 }
 
@@ -345,4 +363,12 @@ browse_render(struct buf *out, const struct browse_reply *r)
 {
 	for (size_t i = 0; i < r->count; i++)
 		render_line(out, r, i, r->count);
+	if (r->disabled_count > 0)
+		buf_addz(out,
+			 "These would fit better, but are not enabled for this agent; a person "
+			 "could enable them:");
+	for (size_t i = 0; i < r->disabled_count; i++)
+		buf_addf(out, "%s %.*s", i ? "," : "", STR_ARG(r->disabled[i].name));
+	if (r->disabled_count > 0)
+		buf_addc(out, '\n');
 }

@@ -13,6 +13,7 @@
 
 #define BROWSE_TOP_K 10
 #define BROWSE_TOP_K_MOST SEARCH_MOST
+#define BROWSE_DISABLED 3
 
 struct browse_args {
 	struct str query; /* exactly one of the two; the other is {NULL,0} */
@@ -33,9 +34,14 @@ struct browse_options {
 struct browse_reply {
 	struct card *cards;
 	size_t count;
-	size_t left_out;     /* that there was no room for */
-	bool stable;         /* made with a seen-set */
-	struct arena *arena; /* of everything */
+	size_t left_out; /* that there was no room for */
+	uint32_t best;   /* of a query: the score of the first, as the search has it */
+	/* What fits better and is not enabled for whoever asked; their names are all that is shown.
+	 */
+	struct card *disabled;
+	size_t disabled_count; /* at most BROWSE_DISABLED */
+	bool stable;           /* made with a seen-set */
+	struct arena *arena;   /* of everything */
 };
 
 /*
@@ -46,7 +52,7 @@ int browse(const struct shelf *s, const struct browse_args *args, const struct b
 	   struct browse_reply *ret, struct err *e);
 void browse_done(struct browse_reply *r); /* zeroed memory too */
 
-/* {"cards":[...]}, and "left_out" when there are. */
+/* {"cards":[...]}, and "left_out" and "not_enabled" when there are. */
 void browse_write(struct jw *w, const struct browse_reply *r);
 
 /* A line for each card, at most CARD_CAP tokens each and CARD_PREAMBLE in all besides. */

@@ -26,8 +26,17 @@ client_name(struct buf *out)
 	url_add(out, n > 0 ? str_trim((struct str){name, (size_t)n}) : S("mcp"));
 }
 
+static void
+add_part(struct buf *target, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	buf_addz(target, name);
+	url_add(target, str_of(value));
+}
+
 static int
-upgrade(struct api *api, const char *workspace, const char *surface, int *ret_fd, struct buf *early,
+upgrade(struct api *api, const struct attach_wish *wish, int *ret_fd, struct buf *early,
 	struct err *e)
 {
 	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD);
@@ -35,13 +44,12 @@ upgrade(struct api *api, const char *workspace, const char *surface, int *ret_fd
 	int code;
 
 	buf_addz(&target, "/mcp/stdio?workspace=");
-	url_add(&target, str_of(workspace));
+	url_add(&target, str_of(wish->workspace));
 	buf_addz(&target, "&client=");
 	client_name(&target);
-	if (surface) {
-		buf_addz(&target, "&surface=");
-		url_add(&target, str_of(surface));
-	}
+	add_part(&target, "&surface=", wish->surface);
+	add_part(&target, "&tenant=", wish->tenant);
+	add_part(&target, "&agent=", wish->agent);
 	if (!buf_z(&target))
 		code = err_set(e, E_TOO_LARGE, "the workspace's path is too long");
 	else if ((code = api_connect(api, &c, e)) == 0)
@@ -52,13 +60,13 @@ upgrade(struct api *api, const char *workspace, const char *surface, int *ret_fd
 }
 
 int
-attach_pipes(struct api *api, const int fds[static 2], const char *workspace, const char *surface)
+attach_pipes(struct api *api, const int fds[static 2], const struct attach_wish *wish)
 {
 	struct buf early = BUF_INIT(64 * KIB);
 	struct err e;
 	int fd = -1, code;
 
-	if (upgrade(api, workspace, surface, &fd, &early, &e) < 0) {
+	if (upgrade(api, wish, &fd, &early, &e) < 0) {
 		refuse("%s", err_text(&e));
 		code = EXIT_NO_GATEWAY;
 	} else {
@@ -72,7 +80,7 @@ attach_pipes(struct api *api, const int fds[static 2], const char *workspace, co
 }
 
 int
-attach_stdio(struct api *api, const char *workspace, const char *surface)
+attach_stdio(struct api *api, const struct attach_wish *wish)
 {
-	return attach_pipes(api, (const int[2]){STDIN_FILENO, STDOUT_FILENO}, workspace, surface);
+	return attach_pipes(api, (const int[2]){STDIN_FILENO, STDOUT_FILENO}, wish);
 }

@@ -5,10 +5,15 @@
 
 #include "cli/api.h"
 
-/* Until one side ends. surface NULL: the usual one. An exit code; what was wrong has been said. */
-int attach_stdio(struct api *api, const char *workspace, const char *surface);
+struct attach_wish {
+	const char *workspace;
+	const char *surface;        /* NULL: the usual one */
+	const char *tenant, *agent; /* NULL: the default ones */
+};
+
+/* Until one side ends. An exit code; what was wrong has been said. */
+int attach_stdio(struct api *api, const struct attach_wish *wish);
 /* The same over two other descriptors. */
-int attach_pipes(struct api *api, const int fds[static 2], const char *workspace,
-		 const char *surface);
+int attach_pipes(struct api *api, const int fds[static 2], const struct attach_wish *wish);
 
 #endif

@@ -74,6 +74,8 @@ make_call(struct one_call *c)
 	struct reply made;
 	int code;
 
+	c->own.tenant = args_value(c->args, "tenant");
+	c->own.agent = args_value(c->args, "agent");
 	if ((code = own_open(c->follow.api, c->args, "holdfast call", &c->own)) != EXIT_FINE)
 		return code;
 	c->follow.owned = c->own.made;

@@ -126,7 +126,10 @@ cmd_mcp(const struct args *a)
 		refuse("%s", err_text(&e));
 		return EXIT_NO_GATEWAY;
 	}
-	code = attach_stdio(api, workspace.text, args_value(a, "surface"));
+	code = attach_stdio(api, &(struct attach_wish){.workspace = workspace.text,
+						       .surface = args_value(a, "surface"),
+						       .tenant = args_value(a, "tenant"),
+						       .agent = args_value(a, "agent")});
 	api_close(api);
 	return code;
 }

@@ -135,7 +135,8 @@ serve(struct hf *hf, plugin_entry *entry, const char *file, const int pipes[stat
 		return EXIT_NO_GATEWAY;
 	}
 	struct api *api = api_around(hf);
-	int code = api ? attach_pipes(api, pipes, here, "all") : EXIT_NO_GATEWAY;
+	struct attach_wish wish = {.workspace = here, .surface = "all"};
+	int code = api ? attach_pipes(api, pipes, &wish) : EXIT_NO_GATEWAY;
 	api_close(api);
 	leave(hf, thread, code);
 	return code;

@@ -163,19 +163,45 @@ show_one(const struct json *tools, const char *name, bool json)
 	return EXIT_FINE;
 }
 
+/* All of them, or as an agent sees them. */
+static int
+get_tools(struct api *api, const struct args *a, struct reply *ret)
+{
+	static const char *const owners[] = {"tenant", "agent"};
+	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD);
+	const char *sep = "?";
+
+	buf_addz(&target, "/tools");
+	for (size_t i = 0; i < ARRAY_LEN(owners); i++) {
+		if (!args_value(a, owners[i]))
+			continue;
+		buf_addf(&target, "%s%s=", sep, owners[i]);
+		url_add(&target, str_of(args_value(a, owners[i])));
+		sep = "&";
+	}
+	if (args_given(a, "unavailable"))
+		buf_addf(&target, "%sunavailable=1", sep);
+	int code = buf_z(&target) ? api_ask(api, "GET", target.ptr, (struct str){NULL, 0}, ret)
+				  : refuse("no name is this long");
+	buf_done(&target);
+	return code;
+}
+
 int
 cmd_tools(const struct args *a)
 {
 	bool json = args_given(a, "json");
 	struct reply tools;
 	struct api *api;
-	int code = api_enter(API_DRY | API_SERVERS, &api);
+	bool owned = args_value(a, "tenant") || args_value(a, "agent") ||
+		     args_given(a, "unavailable"); /* the store knows whose */
+	int code = api_enter((owned ? API_ANY : API_DRY) | API_SERVERS, &api);
 
 	if (code != EXIT_FINE)
 		return code;
 	if (!api_is_daemon(api))
 		servers_settle(api, COME_UP_MS);
-	code = api_get(api, &tools, "/tools");
+	code = get_tools(api, a, &tools);
 	api_close(api);
 	if (code != EXIT_FINE)
 		return code;

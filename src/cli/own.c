@@ -25,6 +25,10 @@ own_open(struct api *api, const struct args *a, const char *client, struct own *
 	jw_object(&w);
 	jw_member_z(&w, "workspace", workspace.text);
 	jw_member_z(&w, "client", client);
+	if (ret->tenant)
+		jw_member_z(&w, "tenant", ret->tenant);
+	if (ret->agent)
+		jw_member_z(&w, "agent", ret->agent);
 	jw_end(&w);
 	code = api_ask(api, "POST", "/sessions", buf_str(&body), &reply);
 	buf_done(&body);

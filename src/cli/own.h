@@ -7,6 +7,7 @@
 #include "cli/args.h"
 
 struct own {
+	const char *tenant, *agent; /* whose it is to be; NULL: the default ones */
 	char id[64];
 	bool made; /* here, and ends here */
 };

@@ -399,9 +399,11 @@ apply(struct config_reading *r, const char *workspace)
 	    (code = tunings_new(y, json_get(root, S("tools")), &c->tunings, e)) < 0 ||
 	    (code = config__kernel(r, json_get(root, S("kernel")))) < 0 ||
 	    (code = config__effects(r, root)) < 0 ||
-	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0)
+	    (code = config__confinement(r, json_get(root, S("confinement")))) < 0 ||
+	    (code = config__tenants(r, json_get(root, S("tenants")))) < 0)
 		return code;
 	config__turns(c, root);
+	config__toolbox(c, json_get(root, S("toolbox")));
 	if ((code = config__servers(r, root)) < 0)
 		return code;
 	return config__defined(r, root);
@@ -494,6 +496,7 @@ config_done(struct config *c)
 	kernel_index_unref(c->kernel.index);
 	policy_free(c->policy);
 	tunings_unref(c->tunings);
+	json_doc_unref(c->tenants_doc);
 	arena_free(c->arena);
 	*c = (struct config){0};
 }

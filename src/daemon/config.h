@@ -15,6 +15,7 @@
  *   config_env.c      the environment of a server that is started here
  *   config_turns.c    acf, tools.side_effects: how turns are given up, and effects taken back
  *   config_confine.c  confinement: what is started here may reach
+ *   config_tenants.c  tenants and toolbox: who there is, and what each may use
  *
  * What is wrong with one server beyond the form (a variable that is not set) disables that server
  * alone. Values of variables are never in a message.
@@ -33,6 +34,8 @@
 #include "provider/defined.h"
 #include "provider/mcp.h"
 #include "session/supersede.h"
+#include "call/toolbox.h"
+#include "tenant/tenant.h"
 
 struct hook;
 
@@ -115,6 +118,11 @@ struct config {
 	size_t disabled_count;
 
 	struct kernels_rules kernel; /* its index is a reference */
+
+	const struct tenant_says *tenants;
+	size_t tenant_count;
+	struct json_doc *tenants_doc; /* a reference, or NULL: what they say stands in it */
+	struct toolbox_settings toolbox;
 
 	const char *warnings[LIMIT_CONFIG_WARNINGS]; /* whole sentences, with line and key */
 	size_t warning_count;

@@ -42,6 +42,10 @@ void config__defined_done(struct config *c);
  */
 int config__kernel(struct config_reading *r, const struct json *v);
 
+/* config_tenants.c: sections that fit the schema. E_CONFIG, E_NOMEM. */
+int config__tenants(struct config_reading *r, const struct json *section);
+void config__toolbox(struct config *c, const struct json *section);
+
 /* config_vars.c */
 struct vars {
 	const char *workspace; /* NULL: there is none */

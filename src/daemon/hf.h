@@ -32,6 +32,7 @@ struct hf {
 	struct progresses *progress;
 	struct toasts *toasts;
 	struct grants *grants;
+	struct tenants *tenants;
 	struct questions *questions;
 	struct catalog *catalog;
 	struct learned *learned;

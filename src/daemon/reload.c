@@ -45,6 +45,25 @@ tune(struct hf *hf)
 }
 
 static int
+set_tenants(struct hf *hf, const struct config *c, struct err *e)
+{
+	struct err unheard;
+
+	return tenants_configure(hf->tenants, c->tenants, c->tenant_count, e ? e : &unheard);
+}
+
+static bool
+same_tenants(const struct config *a, const struct config *b)
+{
+	const struct json *x = a->tenants_doc ? json_root(a->tenants_doc) : NULL;
+	const struct json *y = b->tenants_doc ? json_root(b->tenants_doc) : NULL;
+
+	if (!a->tenant_count || !b->tenant_count)
+		return a->tenant_count == b->tenant_count;
+	return json_equal(json_get(x, S("tenants")), json_get(y, S("tenants")));
+}
+
+static int
 put_in_force(struct hf *hf)
 {
 	struct config old = hf->config;
@@ -53,10 +72,12 @@ put_in_force(struct hf *hf)
 
 	if (code < 0)
 		return code;
-	if ((code = hf__definitions_set(hf, &hf->reloading.next, e)) < 0 ||
+	if ((code = set_tenants(hf, &hf->reloading.next, e)) < 0 ||
+	    (code = hf__definitions_set(hf, &hf->reloading.next, e)) < 0 ||
 	    (code = hf__servers_set(hf, &hf->reloading.next, e)) < 0) {
 		hf__definitions_back(hf, &hf->reloading.next);
 		(void)hf__servers_set(hf, &old, NULL); /* as far as it can be had back */
+		(void)set_tenants(hf, &old, NULL);
 		(void)hf__hooks_set(hf, &old, NULL);
 		return code;
 	}
@@ -64,6 +85,10 @@ put_in_force(struct hf *hf)
 	hf->reloading.next = (struct config){0};
 	hf->gw.policy = hf->config.policy;
 	hf->gw.tunings = hf->config.tunings; /* calls under way keep theirs */
+	hf->gw.toolbox = hf->config.toolbox;
+	gateway_end_orphans(&hf->gw);
+	if (!same_tenants(&old, &hf->config))
+		mcp_changed(hf->front, CHANGED_TOOLS | CHANGED_PROMPTS | CHANGED_RESOURCES);
 	tune(hf);
 	hf__servers_refresh(hf, &old);
 	config_done(&old);

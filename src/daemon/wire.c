@@ -338,6 +338,8 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .claims = hf->claims ? hf->claims : hf->ledger ? ledger_claims(hf->ledger) : NULL,
 	    .keep_keys_s = (unsigned)hf->config.effects.keep_s,
 	    .sessions = hf->sessions,
+	    .tenants = hf->tenants,
+	    .toolbox = hf->config.toolbox,
 	    .upstreams = hf->upstreams,
 	    .learned = hf->learned,
 	    .progress = hf->progress,
@@ -378,6 +380,16 @@ wire_notices(struct hf *hf, struct err *e)
 	return hf->progress && hf->toasts ? 0 : err_plain(e, E_NOMEM);
 }
 
+static int
+wire_tenants(struct hf *hf, struct err *e)
+{
+	int code = tenants_new(hf->store, &hf->tenants, e);
+
+	return code < 0
+		   ? code
+		   : tenants_configure(hf->tenants, hf->config.tenants, hf->config.tenant_count, e);
+}
+
 int
 hf__wire(struct hf *hf, const struct hf_options *o)
 {
@@ -391,6 +403,7 @@ hf__wire(struct hf *hf, const struct hf_options *o)
 	    (code = bus_new(hf->loop, hf->store, &hf->bus, e)) < 0 ||
 	    (code = wire_notices(hf, e)) < 0 ||
 	    (code = grants_new(hf->store, &hf->grants, e)) < 0 ||
+	    (code = wire_tenants(hf, e)) < 0 ||
 	    (code = nomem(hf->questions = questions_new(hf->loop, hf->grants), e)) < 0 ||
 	    (code = nomem(hf->sessions = sessions_new(hf->bus, hf->store), e)) < 0 ||
 	    (code = wire_tools(hf, o, e)) < 0 ||
@@ -428,6 +441,7 @@ hf__unwire(struct hf *hf)
 		questions_free(hf->questions);
 	if (hf->grants)
 		grants_free(hf->grants);
+	tenants_free(hf->tenants);
 	if (hf->catalog)
 		catalog_free(hf->catalog);
 	hf__forget_subscribers(hf);

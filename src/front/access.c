@@ -121,6 +121,38 @@ access_from_tool(const struct http_request *r)
 	return r->same_host && child_tcp_peer(r->peer_port, r->port) != PEER_STRANGER;
 }
 
+#define HEADER_AGENT "x-holdfast-agent"
+
+int
+access_owner(const struct visit *v, struct str tenant, struct str agent, struct agent **ret,
+	     struct err *e)
+{
+	const struct tenants *all = v->front->gw->tenants;
+	size_t times = http_header_times(v->http, HEADER_AGENT);
+	struct str header = http_header(v->http, HEADER_AGENT), none = {NULL, 0};
+	bool said = tenant.ptr || agent.ptr;
+	struct agent *by_header = NULL;
+	int code = 0;
+
+	*ret = NULL;
+	if (!all)
+		return said || times ? err_plain(e, E_NO_AGENT) : 0;
+	if (times > 1 || (times && str_trim(header).len == 0))
+		return err_set(e, E_BAD_REQUEST, "X-Holdfast-Agent: must be one tenant/agent");
+	if (!tenants_plain(all) && access_from_tool(v->http))
+		return err_set(e, E_FORBIDDEN, "a tool call cannot say whose tools it wants");
+	if (times)
+		code = agent_named(all, none, str_trim(header), &by_header, e);
+	if (code == 0 && (said || !times))
+		code = agent_named(all, tenant, agent, ret, e);
+	if (code == 0 && said && times && *ret != by_header)
+		return err_set(e, E_BAD_REQUEST,
+			       "X-Holdfast-Agent: somebody else is named beside it");
+	if (code == 0 && !said && times)
+		*ret = by_header;
+	return code;
+}
+
 int
 access_route(const struct visit *v, struct err *e)
 {

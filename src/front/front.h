@@ -45,6 +45,7 @@ void front_set_workspace(struct front *f, const char *workspace);
  * servers behind is noticed without this. */
 enum mcp_changed { CHANGED_TOOLS = 1, CHANGED_PROMPTS = 2, CHANGED_RESOURCES = 4 };
 void mcp_changed(struct front *f, unsigned what);
+void mcp_changed_for(struct front *f, const struct agent *a); /* all lists, of one agent's alone */
 /* Ends streams and connections, lets answers out for at most grace_ms. */
 void front_stop(struct front *f, unsigned grace_ms, void (*done)(void *arg), void *arg);
 void front_free(struct front *f); /* after done; takes NULL */

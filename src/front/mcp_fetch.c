@@ -140,6 +140,8 @@ mcp_resources_read(struct mcp_request *q, struct err *e)
 
 	if (uri.len == 0)
 		return err_set(e, E_VALIDATION, "uri: must be the address of a resource");
+	if (mcp_tiers_own(uri) && mcp_tiers_read(q, uri))
+		return 0;
 	struct upstream *u = mcp_upstream_of_uri(q->client, uri);
 	return u ? ask(q, u, write_params, uri, e) : fail_no_resource(q, uri);
 }
@@ -182,7 +184,7 @@ answer_no_values(struct mcp_request *q)
 static int
 complete_at(struct mcp_request *q, struct upstream *u, struct err *e)
 {
-	if (!mcp_server_has(u, "completions"))
+	if (!mcp_server_has(q->client, u, "completions"))
 		return answer_no_values(q);
 	return ask(q, u, write_completion, none, e);
 }

@@ -33,6 +33,7 @@ struct guest {
 	bool commons;
 	bool open;
 	char *workspace;         /* own; as it was asked for */
+	struct agent *owner;     /* a reference; NULL: nobody but one is known */
 	struct opening *opening; /* NULL: it is open */
 	struct list waiting;     /* struct flow: until it is */
 	struct flow_home home;   /* of a legacy one */
@@ -91,6 +92,7 @@ guest_free(struct guest *g)
 	map_remove(&g->front->mcp.sessions, g->id);
 	flow_home_end(&g->home);
 	free(g->workspace);
+	agent_unref(g->owner);
 	free(g);
 }
 
@@ -243,7 +245,9 @@ tell(struct mcp_client *c, struct str message)
 static int
 guest_open(struct guest *g, struct opening *o, struct err *e)
 {
-	struct session_spec spec = {.workspace = o->workspace, .client = S("mcp")};
+	struct session_spec spec = {.workspace = o->workspace,
+				    .client = S("mcp"),
+				    .owner = g->owner};
 	struct gateway *gw = g->front->gw;
 	struct session *s;
 
@@ -253,6 +257,8 @@ guest_open(struct guest *g, struct opening *o, struct err *e)
 	}
 	if (gw->stopping)
 		return err_plain(e, E_STOPPING);
+	if (g->owner && g->owner->gone)
+		return err_plain(e, E_NO_AGENT);
 	int code = session_open(gw->sessions, &spec, &s, e);
 	if (code < 0)
 		return code;
@@ -397,10 +403,17 @@ guests_make_room(struct front *f, bool commons, struct err *e)
 	return 0;
 }
 
+/* What somebody comes for, and who it is. */
+struct coming {
+	const struct mcp_surface *surface;
+	struct str workspace;
+	struct agent *owner;
+};
+
 static int
-guest_new(struct front *f, const struct mcp_surface *surface, struct str workspace, bool commons,
-	  struct guest **ret, struct err *e)
+guest_new(struct front *f, const struct coming *as, bool commons, struct guest **ret, struct err *e)
 {
+	struct str workspace = as->workspace;
 	int code = guests_make_room(f, commons, e);
 	struct guest *g;
 
@@ -413,7 +426,8 @@ guest_new(struct front *f, const struct mcp_surface *surface, struct str workspa
 	}
 	memcpy(g->workspace, workspace.ptr, workspace.len);
 	g->front = f;
-	g->surface = *surface;
+	g->surface = *as->surface;
+	g->owner = as->owner ? agent_ref(as->owner) : NULL;
 	g->commons = commons;
 	g->used_ms = loop_now_ms(f->gw->loop);
 	list_init(&g->waiting);
@@ -483,6 +497,15 @@ workspace_of(const struct visit *v, struct buf *given, struct str *ret, struct e
 	return 0;
 }
 
+static int
+who_comes(const struct visit *v, struct buf *given, struct coming *ret, struct err *e)
+{
+	const struct str none = {NULL, 0};
+	int code = workspace_of(v, given, &ret->workspace, e);
+
+	return code < 0 ? code : access_owner(v, none, none, &ret->owner, e);
+}
+
 static bool
 same_surface(const struct mcp_surface *a, const struct mcp_surface *b)
 {
@@ -491,12 +514,12 @@ same_surface(const struct mcp_surface *a, const struct mcp_surface *b)
 
 /* NULL = none. One whose session was ended from elsewhere is none any more. */
 static struct guest *
-commons_find(struct front *f, const struct mcp_surface *surface, struct str workspace)
+commons_find(struct front *f, const struct coming *as)
 {
 	LIST_EACH (&f->mcp.guests, at) {
 		struct guest *g = CONTAINER_OF(at, struct guest, node);
-		if (!g->commons || !same_surface(&g->surface, surface) ||
-		    !str_is(workspace, g->workspace))
+		if (!g->commons || !same_surface(&g->surface, as->surface) ||
+		    g->owner != as->owner || !str_is(as->workspace, g->workspace))
 			continue;
 		if (!g->open || !g->client.session->ended)
 			return g;
@@ -511,12 +534,12 @@ commons_get(const struct visit *v, const struct mcp_surface *surface, struct gue
 	    struct mcp_fault *f)
 {
 	struct buf given = BUF_INIT(LIMIT_HTTP_FIELD);
-	struct str workspace;
+	struct coming as = {.surface = surface};
 	struct err e;
-	int code = workspace_of(v, &given, &workspace, &e);
+	int code = who_comes(v, &given, &as, &e);
 
-	if (code == 0 && !(*ret = commons_find(v->front, surface, workspace)))
-		code = guest_new(v->front, surface, workspace, true, ret, &e);
+	if (code == 0 && !(*ret = commons_find(v->front, &as)))
+		code = guest_new(v->front, &as, true, ret, &e);
 	buf_done(&given);
 	if (code < 0)
 		fault_from(f, &e);
@@ -686,6 +709,17 @@ header_is_modern(const struct http_request *r)
 	return str_cmp(http_header(r, HEADER_VERSION), S(MCP_LEGACY)) > 0;
 }
 
+/* Who says who they are must be whose session it is; whoever says nothing knows its id. */
+static bool
+is_its_owner(const struct visit *v, const struct guest *g)
+{
+	const struct str none = {NULL, 0};
+	struct agent *said;
+
+	return http_header_times(v->http, "x-holdfast-agent") == 0 ||
+	       (access_owner(v, none, none, &said, NULL) == 0 && said == g->owner);
+}
+
 static int
 session_of(const struct visit *v, const struct mcp_surface *surface, struct guest **ret,
 	   struct mcp_fault *f)
@@ -705,7 +739,7 @@ session_of(const struct visit *v, const struct mcp_surface *surface, struct gues
 		guest_end(g);
 		g = NULL;
 	}
-	if (!g || !g->open || !same_surface(&g->surface, surface))
+	if (!g || !g->open || !same_surface(&g->surface, surface) || !is_its_owner(v, g))
 		return MCP_FAULT(f, RPC_NO_SESSION, 404, "there is no such session");
 	*ret = g;
 	return 0;
@@ -716,12 +750,12 @@ session_new(const struct visit *v, const struct mcp_surface *surface, struct gue
 	    struct mcp_fault *f)
 {
 	struct buf given = BUF_INIT(LIMIT_HTTP_FIELD);
-	struct str workspace;
+	struct coming as = {.surface = surface};
 	struct err e;
-	int code = workspace_of(v, &given, &workspace, &e);
+	int code = who_comes(v, &given, &as, &e);
 
 	if (code == 0)
-		code = guest_new(v->front, surface, workspace, false, ret, &e);
+		code = guest_new(v->front, &as, false, ret, &e);
 	buf_done(&given);
 	if (code < 0)
 		fault_from(f, &e);

@@ -96,7 +96,10 @@ uri_fits(struct str uri)
 static bool
 surface_has(const struct mcp_client *c, const struct upstream *u)
 {
-	return c->surface.kind != SURFACE_SERVER || str_is(upstream_name(u), c->surface.server);
+	bool there =
+	    c->surface.kind != SURFACE_SERVER || str_is(upstream_name(u), c->surface.server);
+
+	return there && agent_has_server(c->session->owner, upstream_name(u));
 }
 
 static bool
@@ -258,6 +261,24 @@ void
 mcp_changed(struct front *f, unsigned what)
 {
 	mark(f, what, NULL);
+}
+
+void
+mcp_changed_for(struct front *f, const struct agent *a)
+{
+	const unsigned what = CHANGED_TOOLS | CHANGED_PROMPTS | CHANGED_RESOURCES;
+
+	LIST_EACH (&f->mcp.clients, at) {
+		struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
+		if (c->session->owner == a)
+			c->changed |= seen_by(c, what);
+	}
+	LIST_EACH (&f->mcp.listeners, at) {
+		struct listener *l = CONTAINER_OF(at, struct listener, node);
+		if (l->request->client->session->owner == a)
+			l->changed |= seen_by(l->request->client, what);
+	}
+	defer(f->gw->loop, &f->mcp.tell, tell_all, f);
 }
 
 /* ---- what servers say ---- */

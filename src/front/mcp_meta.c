@@ -63,7 +63,7 @@ answer_cards(struct mcp_request *q, const struct browse_reply *reply)
 
 	browse_render(&text, reply);
 	browse_write(&w, reply);
-	if (reply->count == 0)
+	if (reply->count == 0 && reply->disabled_count == 0)
 		buf_addz(&text,
 			 "Nothing was found. Try other words for what it does, or path \"/\" "
 			 "to look around.");

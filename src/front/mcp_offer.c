@@ -169,7 +169,7 @@ offers_collect(struct offers *o, const struct mcp_client *c, const struct kind *
 	if (!o->items)
 		rc = E_NOMEM;
 	for (size_t i = 0; i < servers && rc == 0; i++)
-		if (mcp_server_has(mcp_server_at(c, i), k->capability))
+		if (mcp_server_has(c, mcp_server_at(c, i), k->capability))
 			rc = collect_of(o, c, k, mcp_server_at(c, i));
 	if (rc < 0) {
 		offers_done(o);
@@ -217,6 +217,8 @@ answer_list(struct mcp_request *q, const struct kind *k, struct err *e)
 	struct jw w = mcp_begin(q, &b);
 	jw_key(&w, k->member);
 	jw_array(&w);
+	if (page.first && k != &prompts)
+		mcp_tiers_list(&w, q->client, k == &templates);
 	for (size_t i = 0; i < offers.count; i++) {
 		const struct offer *o = &offers.items[i];
 		if (str_cmp(o->name, page.after) <= 0)
@@ -260,7 +262,7 @@ server_listing(const struct mcp_client *c, const struct kind *k, struct str name
 {
 	for (size_t i = 0; i < mcp_server_count(c); i++) {
 		struct upstream *u = mcp_server_at(c, i);
-		if (!mcp_server_has(u, k->capability))
+		if (!mcp_server_has(c, u, k->capability))
 			continue;
 		for (struct json_iter it = json_iter(upstream_list(u, k->list)); json_next(&it);)
 			if (str_eq(plain_name(k, it.value), name))
@@ -278,7 +280,7 @@ server_fitting(const struct mcp_client *c, struct str uri)
 
 	for (size_t i = 0; i < mcp_server_count(c); i++) {
 		struct upstream *u = mcp_server_at(c, i);
-		if (!mcp_server_has(u, templates.capability))
+		if (!mcp_server_has(c, u, templates.capability))
 			continue;
 		for (struct json_iter it = json_iter(upstream_list(u, LIST_TEMPLATES));
 		     json_next(&it);) {
@@ -300,7 +302,7 @@ only_server(const struct mcp_client *c, const char *capability)
 	if (is_aggregated(c) || mcp_server_count(c) == 0)
 		return NULL;
 	struct upstream *u = mcp_server_at(c, 0);
-	return mcp_server_has(u, capability) ? u : NULL;
+	return mcp_server_has(c, u, capability) ? u : NULL;
 }
 
 struct upstream *
@@ -308,7 +310,7 @@ mcp_upstream_of_uri(const struct mcp_client *c, struct str uri)
 {
 	struct upstream *u = only_server(c, resources.capability);
 
-	if (uri.len == 0 || uri.len > LIMIT_MCP_URI)
+	if (uri.len == 0 || uri.len > LIMIT_MCP_URI || (is_aggregated(c) && mcp_tiers_own(uri)))
 		return NULL;
 	if (!u)
 		u = server_listing(c, &resources, uri);
@@ -330,7 +332,7 @@ mcp_upstream_of_prompt(const struct mcp_client *c, struct str name, struct str *
 	*ret_plain = name;
 	for (size_t i = 0; is_aggregated(c) && !found && i < mcp_server_count(c); i++) {
 		struct upstream *u = mcp_server_at(c, i);
-		if (!mcp_server_has(u, prompts.capability))
+		if (!mcp_server_has(c, u, prompts.capability))
 			continue;
 		for (struct json_iter it = json_iter(upstream_list(u, LIST_PROMPTS));
 		     !found && json_next(&it);) {

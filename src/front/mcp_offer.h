@@ -27,8 +27,9 @@ bool mcp_tool_is_of(const struct tool *t, const char *server);
 /* The servers whose resources and prompts this surface has, by name. */
 size_t mcp_server_count(const struct mcp_client *c);
 struct upstream *mcp_server_at(const struct mcp_client *c, size_t i);
-/* Has it said that it has this ("prompts")? One that has said nothing yet may. */
-bool mcp_server_has(const struct upstream *u, const char *capability);
+/* Has it said that it has this ("prompts")? One that has said nothing yet may. Not for an agent
+ * that may not use all of its tools. */
+bool mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char *capability);
 
 /* ---- mcp_page.c ---- */
 
@@ -81,6 +82,13 @@ int mcp_submit(struct mcp_request *q, struct str tool, const struct json *input,
 	       enum showing showing, struct err *e);
 /* A result that is an error, as seed 001 section 3.4 has it. Answers. */
 void mcp_refuse(struct mcp_request *q, const struct err *why, struct str path);
+
+/* ---- mcp_tiers.c: resources of the gateway's own ---- */
+
+bool mcp_tiers_own(struct str uri); /* no server is asked for it */
+/* True: it was answered. False: for this client there is none. */
+bool mcp_tiers_read(struct mcp_request *q, struct str uri);
+void mcp_tiers_list(struct jw *w, const struct mcp_client *c, bool templates); /* items */
 
 /* ---- mcp_offer.c ---- */
 

@@ -235,10 +235,19 @@ line_open(const struct visit *v, struct session *s)
 	l->wire = http_upgrade(v->http, PROTOCOL, &spec);
 }
 
+/* {NULL,0}: it is not there. */
+static struct str
+query_owner(const struct visit *v, const char *name, struct buf *b)
+{
+	return http_query(v->http, name, b) ? buf_str(b) : (struct str){NULL, 0};
+}
+
 void
 route_mcp_attach(const struct visit *v)
 {
 	struct buf workspace = BUF_INIT(LIMIT_HTTP_FIELD), client = BUF_INIT(LIMIT_HTTP_FIELD);
+	struct buf tenant = BUF_INIT(LIMIT_HTTP_FIELD), agent = BUF_INIT(LIMIT_HTTP_FIELD);
+	struct session_wish wish = {.client = S("mcp")};
 	struct mcp_surface surface;
 	struct err e;
 	int code = 0;
@@ -250,14 +259,20 @@ route_mcp_attach(const struct visit *v)
 	else if (!http_query(v->http, "workspace", &workspace))
 		code = err_set(&e, E_BAD_REQUEST, "workspace: is required");
 	else if ((code = wanted_surface(v, &surface, &e)) == 0) {
-		bool named = http_query(v->http, "client", &client) && client.len;
-		code = session_begin(v, buf_str(&workspace), (struct str){NULL, 0},
-				     named ? buf_str(&client) : S("mcp"), line_open, &e);
+		wish.workspace = buf_str(&workspace);
+		if (http_query(v->http, "client", &client) && client.len)
+			wish.client = buf_str(&client);
+		code = access_owner(v, query_owner(v, "tenant", &tenant),
+				    query_owner(v, "agent", &agent), &wish.owner, &e);
+		if (code == 0)
+			code = session_begin(v, &wish, line_open, &e);
 	}
 	if (code < 0)
 		reply_err(v->http, &e);
 	buf_done(&workspace);
 	buf_done(&client);
+	buf_done(&tenant);
+	buf_done(&agent);
 }
 
 void

@@ -106,7 +106,8 @@ mcp_tool_of(const struct mcp_client *c, struct str name)
 		t = catalog_find(catalog, name);
 	else if (c->surface.kind == SURFACE_SERVER)
 		t = tool_of_server(catalog, c->surface.server, name);
-	return t && tool_visible(t, c->session) ? t : NULL;
+	/* One that is disabled is told so by the pipeline, and the journal shows it. */
+	return t && (tool_visible(t, c->session) || tool_disabled(t, c->session)) ? t : NULL;
 }
 
 /* ---- servers ---- */
@@ -138,10 +139,12 @@ mcp_server_at(const struct mcp_client *c, size_t i)
 }
 
 bool
-mcp_server_has(const struct upstream *u, const char *capability)
+mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char *capability)
 {
 	const struct json *said = upstream_capabilities(u);
 
+	if (!agent_has_server(c->session->owner, upstream_name(u)))
+		return false;
 	return !said || json_get(said, str_of(capability));
 }
 
@@ -165,7 +168,7 @@ has_capability(const struct mcp_client *c, size_t i)
 	if (i == 0 || c->surface.kind != SURFACE_SERVER)
 		return true;
 	const struct upstream *u = own_server(c);
-	return u && mcp_server_has(u, capabilities[i].name);
+	return u && mcp_server_has(c, u, capabilities[i].name);
 }
 
 static bool

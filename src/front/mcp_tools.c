@@ -320,6 +320,11 @@ call_on_proxy(struct mcp_request *q, struct str name, const struct json *input, 
 	struct err why;
 
 	(void)input;
+	if (t && tool_disabled(t, q->client->session)) {
+		tool_say_disabled(t, q->client->session, &why);
+		mcp_refuse(q, &why, (struct str){NULL, 0});
+		return 0;
+	}
 	if (!t || !tool_visible(t, q->client->session))
 		return fail_unknown(name, "", e);
 	err_set(&why, E_VALIDATION,

@@ -10,6 +10,7 @@
 struct fetch {
 	struct visit visit; /* http is NULL once the peer is gone */
 	struct artifacts *artifacts;
+	char tenant[LIMIT_OWNER_NAME + 1]; /* whose it is: ?tenant=NAME */
 	char handle[64];
 	struct json_doc *selector;
 	size_t offset, limit; /* of bytes */
@@ -36,7 +37,7 @@ fetch_there(void *arg)
 	struct fetch *f = arg;
 	struct artifact_reader *r = NULL;
 
-	if (artifact_open(f->artifacts, ARTIFACT_TENANT, str_of(f->handle), &r, &f->err) < 0)
+	if (artifact_open(f->artifacts, str_of(f->tenant), str_of(f->handle), &r, &f->err) < 0)
 		return;
 	f->about = *artifact_about(r);
 	f->read(f, r);
@@ -71,6 +72,7 @@ fetch_new(const struct visit *v)
 {
 	struct fetch *f = calloc(1, sizeof(*f));
 	struct str handle = visit_param(v, "handle");
+	struct buf tenant = BUF_INIT(LIMIT_OWNER_NAME);
 
 	if (!f) {
 		reply_code(v->http, E_NOMEM);
@@ -81,6 +83,10 @@ fetch_new(const struct visit *v)
 	f->body = BUF_INIT(LIMIT_ARTIFACT_PAGE);
 	/* One that is too long is none, and stays none when it is cut. */
 	snprintf(f->handle, sizeof(f->handle), "%.*s", STR_ARG(handle));
+	bool given = http_query(v->http, "tenant", &tenant) && owner_name_fits(buf_str(&tenant));
+	snprintf(f->tenant, sizeof(f->tenant), "%.*s",
+		 STR_ARG(given ? buf_str(&tenant) : ARTIFACT_TENANT));
+	buf_done(&tenant);
 	return f;
 }
 

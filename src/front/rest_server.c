@@ -80,9 +80,23 @@ route_pipeline(const struct visit *v)
 	reply_json(v->http, 200, &b);
 }
 
-/* All of them, or those a session sees. */
+/* Which tools of the catalog are meant. */
+struct choice {
+	const struct session *session; /* those it sees; NULL: not by this */
+	struct agent *agent;           /* those of one tier; NULL: not by this */
+	enum tier tier;
+};
+
+static bool
+is_chosen(const struct choice *by, const struct tool *t)
+{
+	if (by->session)
+		return tool_visible(t, by->session);
+	return !by->agent || agent_tier(by->agent, t) == by->tier;
+}
+
 static void
-reply_tools(const struct visit *v, const struct session *s)
+reply_tools(const struct visit *v, const struct choice *by)
 {
 	const struct catalog *c = v->front->gw->catalog;
 	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
@@ -92,7 +106,7 @@ reply_tools(const struct visit *v, const struct session *s)
 	jw_key(&w, "tools");
 	jw_array(&w);
 	for (size_t i = 0; i < catalog_count(c); i++)
-		if (!s || tool_visible(catalog_at(c, i), s))
+		if (is_chosen(by, catalog_at(c, i)))
 			tool_write(&w, catalog_at(c, i));
 	jw_end(&w);
 	jw_end(&w);
@@ -102,7 +116,24 @@ reply_tools(const struct visit *v, const struct session *s)
 void
 route_tools_list(const struct visit *v)
 {
-	reply_tools(v, NULL);
+	struct buf tenant = BUF_INIT(LIMIT_HTTP_FIELD), agent = BUF_INIT(LIMIT_HTTP_FIELD);
+	const struct str none = {NULL, 0};
+	bool by_tenant = http_query(v->http, "tenant", &tenant);
+	bool by_agent = http_query(v->http, "agent", &agent);
+	bool unavailable = query_flag(v->http, "unavailable");
+	struct choice by = {.tier = unavailable ? TIER_TENANT : TIER_AGENT};
+	struct err e;
+	int code = 0;
+
+	if (by_tenant || by_agent || unavailable)
+		code = access_owner(v, by_tenant ? buf_str(&tenant) : none,
+				    by_agent ? buf_str(&agent) : none, &by.agent, &e);
+	if (code < 0)
+		reply_err(v->http, &e);
+	else
+		reply_tools(v, &by);
+	buf_done(&tenant);
+	buf_done(&agent);
 }
 
 void
@@ -111,7 +142,7 @@ route_session_tools(const struct visit *v)
 	struct session *s = visit_session(v);
 
 	if (s)
-		reply_tools(v, s);
+		reply_tools(v, &(struct choice){.session = s});
 }
 
 void

@@ -70,6 +70,9 @@ struct opening {
 	enum session_kind kind;
 	enum supersede_action supersede;
 	bool groups;
+	struct agent *owner; /* a reference, or NULL */
+	void *arg;           /* as in session_wish; NULL once it is handed on */
+	void (*drop)(void *arg);
 	char client[sizeof(((struct session *)0)->client)];
 	char path[LIMIT_PATH];
 	const char *const *shut;
@@ -99,6 +102,7 @@ opening_finish(struct opening *o, struct session **ret)
 {
 	struct session_spec spec = {.workspace = o->workspace,
 				    .kind = o->kind,
+				    .owner = o->owner,
 				    .client = str_of(o->client)};
 	struct gateway *gw = o->visit.front->gw;
 
@@ -106,6 +110,8 @@ opening_finish(struct opening *o, struct session **ret)
 		return o->err.code;
 	if (gw->stopping)
 		return err_plain(&o->err, E_STOPPING);
+	if (o->owner && o->owner->gone)
+		return err_plain(&o->err, E_NO_AGENT);
 	int code = session_open(gw->sessions, &spec, ret, &o->err);
 	if (code == 0) {
 		(*ret)->inbox.how = o->supersede;
@@ -125,18 +131,24 @@ opening_done(void *arg)
 		o->visit.http->gone = NULL;
 		if (opening_finish(o, &s) < 0)
 			reply_err(o->visit.http, &o->err);
-		else
+		else {
+			o->visit.http->user = o->arg;
+			o->arg = NULL;
 			o->begun(&o->visit, s);
+		}
 	}
+	if (o->arg && o->drop)
+		o->drop(o->arg);
 	workspace_unref(o->workspace);
+	agent_unref(o->owner);
 	free(o);
 }
 
 static int
-opening_fill(struct opening *o, struct str workspace, struct str kind, struct str client,
-	     struct err *e)
+opening_fill(struct opening *o, const struct session_wish *wish, struct err *e)
 {
-	int code = path_absolute(workspace, o->path, e);
+	struct str kind = wish->kind, client = wish->client;
+	int code = path_absolute(wish->workspace, o->path, e);
 
 	if (code < 0)
 		return code;
@@ -149,8 +161,8 @@ opening_fill(struct opening *o, struct str workspace, struct str kind, struct st
 }
 
 int
-session_begin(const struct visit *v, struct str workspace, struct str kind, struct str client,
-	      session_begun_fn begun, struct err *e)
+session_begin(const struct visit *v, const struct session_wish *wish, session_begun_fn begun,
+	      struct err *e)
 {
 	struct opening *o = calloc(1, sizeof(*o));
 
@@ -159,11 +171,15 @@ session_begin(const struct visit *v, struct str workspace, struct str kind, stru
 	o->visit = *v;
 	o->begun = begun;
 	o->shut = v->front->gw->shut;
-	int code = opening_fill(o, workspace, kind, client, e);
+	o->owner = wish->owner ? agent_ref(wish->owner) : NULL;
+	o->arg = wish->arg;
+	o->drop = wish->drop;
+	int code = opening_fill(o, wish, e);
 	if (code == 0 &&
 	    work_start(v->front->gw->loop, &o->work, opening_work, opening_done, o) < 0)
 		code = err_plain(e, E_SYSTEM);
 	if (code < 0) {
+		agent_unref(o->owner);
 		free(o);
 		return code;
 	}
@@ -173,7 +189,7 @@ session_begin(const struct visit *v, struct str workspace, struct str kind, stru
 }
 
 struct session_order {
-	struct str workspace, kind, client, supersede;
+	struct str workspace, kind, client, supersede, tenant, agent;
 	bool turn_groups;
 };
 static const struct json_field session_fields[] = {
@@ -182,6 +198,8 @@ static const struct json_field session_fields[] = {
     FIELD(struct session_order, client, WANT_STR),
     FIELD(struct session_order, supersede, WANT_STR),
     FIELD(struct session_order, turn_groups, WANT_BOOL),
+    FIELD(struct session_order, tenant, WANT_STR),
+    FIELD(struct session_order, agent, WANT_STR),
 };
 
 static void
@@ -204,9 +222,13 @@ route_session_create(const struct visit *v)
 				   &order, &e);
 	if (code == 0 && order.supersede.ptr && !supersede_mode_parse(order.supersede, &supersede))
 		code = err_set(&e, E_BAD_REQUEST, "supersede: must be %s", SUPERSEDE_MODES);
+	struct session_wish wish = {.workspace = order.workspace,
+				    .kind = order.kind,
+				    .client = order.client};
 	if (code == 0)
-		code =
-		    session_begin(v, order.workspace, order.kind, order.client, reply_created, &e);
+		code = access_owner(v, order.tenant, order.agent, &wish.owner, &e);
+	if (code == 0)
+		code = session_begin(v, &wish, reply_created, &e);
 	if (code < 0) {
 		reply_err(v->http, &e);
 	} else {

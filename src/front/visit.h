@@ -91,6 +91,14 @@ int access_route(const struct visit *v, struct err *e);
 int access_media(const struct http_request *r, bool yaml, struct err *e);
 /* Is `authority` ("localhost:8421") a name of ours on that port? */
 bool access_names_us(const struct front *f, struct str authority, uint16_t port);
+/*
+ * Whose tools the peer wants: by `tenant` and `agent` ({NULL,0}: nothing is said there), and by the
+ * header X-Holdfast-Agent; both, if both say it. Nobody is ever taken for somebody else, and a tool
+ * call says nothing here where there is anybody but one. NULL in *ret: nobody else is known.
+ * E_NO_TENANT, E_NO_AGENT, E_BAD_REQUEST, E_FORBIDDEN.
+ */
+int access_owner(const struct visit *v, struct str tenant, struct str agent, struct agent **ret,
+		 struct err *e);
 /* The peer is a process inside a tool call, or cannot be told from one. */
 bool access_from_tool(const struct http_request *r);
 
@@ -139,8 +147,16 @@ void visit_known_session(const struct visit *v, void (*next)(const struct visit 
 /* Opens the workspace and then a session for it, later. `begun` then answers; it is not called when
  * the peer is gone or has got an error. Fails at once for what is wrong with the order itself. */
 typedef void (*session_begun_fn)(const struct visit *v, struct session *s);
-int session_begin(const struct visit *v, struct str workspace, struct str kind, struct str client,
-		  session_begun_fn begun, struct err *e);
+struct session_wish {
+	struct str workspace, kind, client;
+	struct agent *owner; /* NULL: the default one */
+	/* http->user when `begun` is called; dropped where it never will be, unless session_begin
+	 * itself has failed. */
+	void *arg;
+	void (*drop)(void *arg);
+};
+int session_begin(const struct visit *v, const struct session_wish *wish, session_begun_fn begun,
+		  struct err *e);
 
 /* metrics.c */
 void metrics_write(struct buf *b, const struct gateway *gw);

@@ -109,13 +109,14 @@ context_copy(struct job *j, const struct job_context *from)
 	    .turn = arena_str(j->arena, from->turn),
 	    .call = arena_str(j->arena, from->call.ptr ? from->call : S("")),
 	    .tool_use_id = arena_str(j->arena, from->tool_use_id),
+	    .tenant = arena_str(j->arena, from->tenant.ptr ? from->tenant : S("")),
 	    .effect_key = arena_str(j->arena, from->effect_key.ptr ? from->effect_key : S("")),
 	    .shared = from->shared,
 	    .profile = from->profile,
 	    .track = from->track && from->witness && from->workspace,
 	};
 	return j->context.session.ptr && j->context.turn.ptr && j->context.call.ptr &&
-	       j->context.tool_use_id.ptr && j->context.effect_key.ptr;
+	       j->context.tool_use_id.ptr && j->context.effect_key.ptr && j->context.tenant.ptr;
 }
 
 int

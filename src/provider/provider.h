@@ -87,6 +87,7 @@ struct output {
 
 struct job_context {
 	struct str session, turn, call, tool_use_id;
+	struct str tenant;     /* whose artifacts it sees; {NULL,0}: the default one's */
 	struct str effect_key; /* under which the ledger holds what it does; {NULL,0}: nowhere */
 	struct workspace *workspace;
 	bool shared;             /* the session is: who made another turn there is somebody else */

@@ -52,6 +52,25 @@ sessions_free(struct sessions *s)
 	free(s);
 }
 
+/* A single person never sees whose it is: there is nobody else. {NULL,0} */
+static struct str
+owner_shown(const struct session *s, const char *name)
+{
+	bool single =
+	    str_eq(str_of(s->tenant), TENANT_DEFAULT) && str_eq(str_of(s->agent), TENANT_DEFAULT);
+
+	return single ? (struct str){NULL, 0} : str_of(name);
+}
+
+static void
+owner_write(struct jw *w, const struct session *s)
+{
+	if (!owner_shown(s, s->tenant).ptr)
+		return;
+	jw_member_z(w, "tenant", s->tenant);
+	jw_member_z(w, "agent", s->agent);
+}
+
 static void
 session_keep(const struct session *s, int64_t ended_us)
 {
@@ -62,6 +81,8 @@ session_keep(const struct session *s, int64_t ended_us)
 						  .workspace = str_of(workspace_path(s->workspace)),
 						  .kind = session_kind_name(s->kind),
 						  .client = str_of(s->client),
+						  .tenant = owner_shown(s, s->tenant),
+						  .agent = owner_shown(s, s->agent),
 						  .created_us = s->created_us,
 						  .ended_us = ended_us,
 					      });
@@ -77,6 +98,7 @@ announce_created(struct session *s)
 	jw_member_z(w, "workspace_path", workspace_path(s->workspace));
 	jw_member_z(w, "kind", session_kind_name(s->kind));
 	jw_member_z(w, "client", s->client);
+	owner_write(w, s);
 	bus_end(bus, s->event);
 }
 
@@ -100,13 +122,6 @@ client_fill(char *out, size_t max, struct str name)
 	out[len] = '\0';
 }
 
-/* A single person never says who they are. */
-static struct str
-owner_name(struct str given)
-{
-	return given.len ? given : S("default");
-}
-
 int
 session_open(struct sessions *set, const struct session_spec *spec, struct session **ret,
 	     struct err *e)
@@ -125,8 +140,9 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	s->created_us = clock_wall_us();
 	s->used_ms = clock_mono_ms();
 	client_fill(s->client, sizeof(s->client), spec->client);
-	client_fill(s->tenant, sizeof(s->tenant), owner_name(spec->tenant));
-	client_fill(s->agent, sizeof(s->agent), owner_name(spec->agent));
+	s->owner = spec->owner ? agent_ref(spec->owner) : NULL;
+	strcpy(s->tenant, s->owner ? s->owner->tenant->name : TENANT_DEFAULT.ptr);
+	strcpy(s->agent, s->owner ? s->owner->name : TENANT_DEFAULT.ptr);
 	list_init(&s->running);
 	list_init(&s->waiting);
 	list_init(&s->turns);
@@ -224,6 +240,7 @@ session_unref(struct session *s)
 	asked_free(s->asked);
 	browse_seen_free(s->seen);
 	workspace_unref(s->workspace);
+	agent_unref(s->owner);
 	free(s);
 }
 
@@ -271,6 +288,7 @@ session_write(struct jw *w, const struct session *s)
 	jw_member_z(w, "workspace_path", workspace_path(s->workspace));
 	jw_member_z(w, "kind", session_kind_name(s->kind));
 	jw_member_z(w, "client", s->client);
+	owner_write(w, s);
 	jw_member_z(w, "created_at", when);
 	jw_member_int(w, "turns", (int64_t)s->turn_count);
 	jw_member_int(w, "running", (int64_t)s->running.len);

@@ -18,6 +18,7 @@
 #include "session/asked.h"
 #include "session/inbox.h"
 #include "session/repeat.h"
+#include "tenant/tenant.h"
 #include "workspace/workspace.h"
 
 enum session_kind { SESSION_MAIN, SESSION_WORKER };
@@ -35,6 +36,7 @@ struct session {
 	struct workspace *workspace;
 	char client[64]; /* who opened it, for showing */
 	/* Whose tools it has, and whose effects these are; "default" where nobody said. */
+	struct agent *owner; /* a reference; NULL: nobody but the default one is known here */
 	char tenant[LIMIT_OWNER_NAME + 1], agent[LIMIT_OWNER_NAME + 1];
 	int64_t created_us;
 	uint64_t used_ms; /* monotonic: when a turn last began or ended */
@@ -78,7 +80,7 @@ struct session_spec {
 	struct workspace *workspace; /* open already (that can block); a reference is taken */
 	enum session_kind kind;
 	struct str client;
-	struct str tenant, agent; /* {NULL,0}: "default" */
+	struct agent *owner; /* a reference is taken; NULL: the default one */
 };
 /* E_LIMIT, E_NOMEM. Borrowed: the set keeps it until session_end. */
 int session_open(struct sessions *s, const struct session_spec *spec, struct session **ret,

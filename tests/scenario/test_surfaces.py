@@ -80,8 +80,8 @@ for line in sys.stdin:
 class Peer:
     """A modern client over HTTP: every request by itself."""
 
-    def __init__(self, gateway, path):
-        self.gateway, self.path = gateway, path
+    def __init__(self, gateway, path, who=None):
+        self.gateway, self.path, self.who = gateway, path, who
 
     def send(self, method, params=None):
         """(HTTP status, raw text of the answer)"""
@@ -91,6 +91,8 @@ class Peer:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
                    "MCP-Protocol-Version": MODERN, "Mcp-Method": method,
                    "Holdfast-Workspace": self.gateway.box.workspace}
+        if self.who:
+            headers["X-Holdfast-Agent"] = self.who
         named = params.get("name") or params.get("uri")
         if named and method in ("tools/call", "prompts/get", "resources/read"):
             headers["Mcp-Name"] = named

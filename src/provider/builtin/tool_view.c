@@ -32,6 +32,12 @@ show(struct output *o, const struct view *v)
 			     (unsigned long long)v->hits, (unsigned long long)v->next_line);
 }
 
+static struct str
+job_tenant(const struct job *j)
+{
+	return j->context.tenant.len ? j->context.tenant : ARTIFACT_TENANT;
+}
+
 /* Less than what is shown of a result, or the part itself would be kept again. */
 static int
 view_run(void *instance, struct job *j)
@@ -39,8 +45,8 @@ view_run(void *instance, struct job *j)
 	struct artifacts *artifacts = instance;
 	struct artifact_reader *r = NULL;
 	struct view v = {0};
-	int code = artifact_open(artifacts, ARTIFACT_TENANT, argument_str(j, S("handle")), &r,
-				 &j->out.err);
+	int code =
+	    artifact_open(artifacts, job_tenant(j), argument_str(j, S("handle")), &r, &j->out.err);
 
 	if (code == 0)
 		code = view_select(r, json_get(j->input, S("selector")),
