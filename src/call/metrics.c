@@ -123,7 +123,7 @@ metrics_done(struct metrics *m)
 static void *
 adopt(struct map *map, struct str key, size_t size)
 {
-	char *made = map->len < map->max ? calloc(1, size + key.len) : NULL;
+	char *made = key.ptr && map->len < map->max ? calloc(1, size + key.len) : NULL;
 
 	if (!made)
 		return NULL;

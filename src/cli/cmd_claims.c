@@ -9,8 +9,8 @@
 static void
 show_claims(const struct json *root)
 {
-	static const char *const lines[] = {"backend", "server", "key_prefix", "state", "problem",
-					    "warning"};
+	static const char *const lines[] = {"backend", "server",  "key_prefix",
+					    "state",   "problem", "warning"};
 
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
 		struct str value = json_str(json_get(root, str_of(lines[i])));

@@ -313,7 +313,11 @@ look_at_claims(struct visit *v)
 		text_safe(&text, member(claims.root, "server"), SAFE_LINE);
 		buf_addz(&text, problem.len || warning.len ? ": " : ", ready");
 		text_safe(&text, problem.len ? problem : warning, SAFE_LINE);
-		find(v, problem.len ? BAD : warning.len ? WARN : GOOD, "redis", buf_str(&text), S(""));
+		find(v,
+		     problem.len   ? BAD
+		     : warning.len ? WARN
+				   : GOOD,
+		     "redis", buf_str(&text), S(""));
 		buf_done(&text);
 	}
 	api_done(&claims);

@@ -335,7 +335,9 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .artifacts = hf->artifacts,
 	    .undo = hf->undo,
 	    .ledger = hf->ledger,
-	    .claims = hf->claims ? hf->claims : hf->ledger ? ledger_claims(hf->ledger) : NULL,
+	    .claims = hf->claims   ? hf->claims
+		      : hf->ledger ? ledger_claims(hf->ledger)
+				   : NULL,
 	    .keep_keys_s = (unsigned)hf->config.effects.keep_s,
 	    .sessions = hf->sessions,
 	    .tenants = hf->tenants,
