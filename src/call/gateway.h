@@ -161,7 +161,7 @@ struct call_spec {
 	struct str idempotency_key; /* the caller's own; {NULL,0}: none */
 	unsigned timeout_ms;        /* in all; 0: the tool's own */
 	struct str compensates;     /* the effect it takes back; {NULL,0}: none */
-	unsigned usual_ms;        /* where nothing is said of the tool; 0: its own */
+	unsigned usual_ms;          /* where nothing is said of the tool; 0: its own */
 };
 struct turn_spec {
 	const struct call_spec *calls;

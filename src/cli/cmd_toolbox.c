@@ -121,8 +121,8 @@ run(const struct args *a, bool batch)
 
 	jw_object(&w);
 	jw_member_z(&w, "workspace", workspace.text);
-	if (args_value(a, "group"))
-		jw_member_z(&w, "turn_group_id", args_value(a, "group"));
+	if (args_value(a, "turn-group"))
+		jw_member_z(&w, "turn_group_id", args_value(a, "turn-group"));
 	if (code == EXIT_FINE)
 		code = write_tools(&w, a, batch);
 	jw_end(&w);

@@ -19,8 +19,8 @@
 struct turn_body {
 	enum turn_shape shape;
 	struct str group; /* turn_group_id, or {NULL,0} */
-	bool wait;     /* answer when all results are in */
-	bool attended; /* somebody who can be asked stands behind it */
+	bool wait;        /* answer when all results are in */
+	bool attended;    /* somebody who can be asked stands behind it */
 	struct call_spec calls[LIMIT_CALLS_PER_TURN];
 	size_t count;
 

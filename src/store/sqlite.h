@@ -24,7 +24,8 @@
 
 extern const struct embedded embedded_sql[]; /* the migrations, in order */
 
-/* sqlite_db.c - a connection to the file of the store. path NULL: the memory database called `name`. */
+/* sqlite_db.c - a connection to the file of the store. path NULL: the memory database called
+ * `name`. */
 int db__open(const char *path, const char *name, sqlite3 **ret, struct err *e);
 int db__migrate(sqlite3 *db, struct err *e);
 

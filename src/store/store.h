@@ -110,7 +110,7 @@ int store_put_session(struct store *s, const struct store_session *row);
 int store_put_grant(struct store *s, const struct store_grant *row);
 int store_delete_grant(struct store *s, struct str id);
 int store_put_setting(struct store *s, const struct store_setting *row);
-int store_drop_setting(struct store *s, const struct store_setting *key); /* by its key alone */
+int store_drop_setting(struct store *s, const struct store_setting *key);   /* by its key alone */
 int store_drop_agent(struct store *s, struct str tenant, struct str agent); /* with all it has */
 int store_drop_tenant(struct store *s, struct str tenant);                  /* the same */
 

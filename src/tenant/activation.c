@@ -180,8 +180,8 @@ check_says(const struct agent *a, const struct activation_says *says, struct err
 
 /* What is not said anew stays. */
 static int
-carry_over(struct activation *of, const struct activation *old,
-	   const struct activation_says *says, struct err *e)
+carry_over(struct activation *of, const struct activation *old, const struct activation_says *says,
+	   struct err *e)
 {
 	of->id = old ? old->id : uuid_new();
 	if (old)

@@ -12,8 +12,8 @@ owner_name_fits(struct str name)
 {
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.ptr[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			     (c >= '0' && c <= '9');
+		bool plain =
+		    (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 		/* It becomes the name of a directory, and must not mean another one. */
 		if (!plain && (i == 0 || (c != '.' && c != '_' && c != '-')))
 			return false;

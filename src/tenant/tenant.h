@@ -87,7 +87,7 @@ struct agent {
 	unsigned refs;
 };
 struct agent *agent_ref(struct agent *a);
-void agent_unref(struct agent *a); /* takes NULL */
+void agent_unref(struct agent *a);            /* takes NULL */
 bool agent_is_default(const struct agent *a); /* of the default tenant, too; NULL is */
 
 /* Loads what is kept. E_STORE, E_LIMIT, E_NOMEM. store NULL: nothing is. */
@@ -162,7 +162,7 @@ bool tenant_has(const struct tenant *t, const struct tool *tool);
 bool agent_has_server(const struct agent *a, struct str server);
 /* Something is disabled for it. */
 bool agent_lacks(const struct agent *a);
-void agent_forget(struct agent *a);     /* private: what was found */
+void agent_forget(struct agent *a);      /* private: what was found */
 void tenants_changed(struct tenants *t); /* all of it */
 
 /* configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM: nothing of

@@ -27,7 +27,7 @@ from lib import processes_with, until
 
 AUTO = "tool_confirmation: {default: {WRITE: auto, EXECUTE: auto}}\n"
 KILLS = int(os.environ.get("HOLDFAST_KILLS", "500"))
-SECONDS = float(os.environ.get("HOLDFAST_KILL_SECONDS", "80"))
+SECONDS = float(os.environ.get("HOLDFAST_KILL_SECONDS", "150"))
 GONE = (OSError, http.client.HTTPException, socket.timeout, ValueError)
 
 # What a call with this key does to the world, and how that shows there.
