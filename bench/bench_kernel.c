@@ -16,7 +16,7 @@
 
 static const char id_text[] = "9f1f3f0c-9e6d-4d5b-9a1d-000000000000";
 
-static void
+static _Noreturn void
 give_up(const struct err *e)
 {
 	fprintf(stderr, "bench_kernel: %s\n", err_text(e));

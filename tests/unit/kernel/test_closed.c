@@ -18,8 +18,8 @@ takes_closed_ones(void **state)
 	    OBJ("\"a\":{\"type\":\"array\",\"items\":{\"type\":\"boolean\"}}"),
 	    OBJ("\"a\":{\"type\":[\"string\",\"null\"],\"maxLength\":3}"),
 	    OBJ("\"a\":{\"oneOf\":[{\"type\":\"null\"},{\"type\":\"boolean\"}]}"),
-	    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"a\":{\"$ref\":"
-	    "\"#/$defs/t\"}},\"$defs\":{\"t\":{\"type\":\"string\",\"maxLength\":1}}}",
+	    ("{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"a\":{\"$ref\":"
+	     "\"#/$defs/t\"}},\"$defs\":{\"t\":{\"type\":\"string\",\"maxLength\":1}}}"),
 	};
 
 	(void)state;

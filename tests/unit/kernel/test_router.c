@@ -416,8 +416,8 @@ every_error_of_the_table_has_a_code_that_emissions_know(void **state)
 static const char *const valid[] = {
     "{\"tool.call\":{\"id\":\"policy.enforce\",\"payload\":{\"target\":\"spiral.diff_log\","
     "\"value\":\"v\"},\"meta\":{\"request_id\":\"" ID "\",\"trace\":true,\"origin\":\"o\"}}}",
-    "{\"tool.call\":{\"id\":\"recap.spec\",\"payload\":{\"include\":[\"summary\"],\"max_items\":3}}"
-    "}",
+    ("{\"tool.call\":{\"id\":\"recap.spec\",\"payload\":{\"include\":[\"summary\"],"
+     "\"max_items\":3}}}"),
     "{\"tool.call\":{\"id\":\"lens.edge\",\"payload\":{\"statement\":\"never\",\"topic\":\"t\"}}}",
     "{\"tool.call\":{\"id\":\"closure.archive\",\"payload\":{\"include\":[\"summary\"]}}}",
 };
