@@ -66,8 +66,8 @@ write_message(struct buf *out, const struct call *c, const struct question_text 
 	if (c->tool->requires_workspace)
 		buf_addf(out, ", in %.*s", STR_ARG(t->workspace));
 	buf_addz(out, ")");
-	if (c->tool->confirmation_prompt.ptr)
-		add_lines(out, c->tool->confirmation_prompt, false);
+	if (t->prompt.ptr)
+		add_lines(out, t->prompt, false);
 	if (t->again)
 		buf_addz(out, "\n[the file has changed since you were asked; this is what would "
 			      "change now]");

@@ -83,13 +83,15 @@ announce_requested(struct call *c, const struct question_text *t)
 {
 	char expires[CLOCK_TEXT];
 	struct jw *w = call_event(c, EVENT_TOOL_CONFIRMATION_REQUESTED, NULL);
-	bool command_cut, diff_cut;
+	bool command_cut, diff_cut, prompt_cut;
 	struct str command = beginning(t->command, &command_cut);
 	struct str diff = beginning(t->diff, &diff_cut);
 
 	clock_text(question_expires_us(c->question), expires);
 	jw_member_z(w, "side_effects", t->side_effects);
 	jw_member_z(w, "confirmation_request_id", question_id(c->question));
+	if (t->prompt.ptr)
+		jw_member(w, "confirmation_prompt", beginning(t->prompt, &prompt_cut));
 	jw_member(w, "input_summary", t->summary);
 	jw_key(w, "projected_modifications");
 	if (t->modifications.ptr)
@@ -140,6 +142,8 @@ hash_shown(struct call *c, const struct question_text *t)
 
 	buf_addf(&b, "%.*s\n%s\n%s\n", STR_ARG(c->tool->id), c->input_hash, c->shown_image);
 	buf_add(&b, t->command.ptr ? t->command : t->diff);
+	if (t->prompt.ptr)
+		buf_addf(&b, "\n%.*s", STR_ARG(t->prompt));
 	digest_bytes(buf_str(&b), c->shown_hash);
 	buf_done(&b);
 }
@@ -175,6 +179,16 @@ diff_of(struct call *c, bool *ret_cut)
 	struct str patch = patch_in(c->input);
 	*ret_cut = *ret_cut || (patch.ptr && json_len(c->input) > 1);
 	return patch;
+}
+
+/* What the agent's activation says goes before what the tool itself does. */
+static struct str
+prompt_of(const struct call *c)
+{
+	struct agent *owner = c->session->owner;
+	const char *said = owner ? agent_standing(owner, c->tool)->prompt : NULL;
+
+	return said ? str_of(said) : c->tool->confirmation_prompt;
 }
 
 static enum verdict
@@ -213,6 +227,7 @@ ask(struct call *c)
 	    .alone = c->alone,
 	    .again = c->asked > 0,
 	    .rule = c->rule,
+	    .prompt = prompt_of(c),
 	};
 	hash_shown(c, &text);
 	text.shown_hash = str_of(c->shown_hash);

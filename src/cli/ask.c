@@ -83,6 +83,7 @@ show_effect(FILE *f, const struct json *question)
 void
 ask_show(FILE *f, const struct json *question)
 {
+	struct str prompt = member(question, "confirmation_prompt");
 	struct buf files = BUF_INIT(64 * KIB);
 
 	fputc('\n', f);
@@ -91,6 +92,8 @@ ask_show(FILE *f, const struct json *question)
 	fputs(paint(f, PLAIN), f);
 	safe_line(f, " wants to ", member(question, "side_effects"), "");
 	safe_line(f, " in ", member(question, "workspace_path"), "\n");
+	if (prompt.len)
+		text_block(f, MARGIN, prompt);
 	value_text(&files, json_get(question, S("projected_modifications")));
 	if (files.len)
 		fprintf(f, "  changes  %.*s\n", STR_ARG(buf_str(&files)));

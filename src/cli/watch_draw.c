@@ -176,11 +176,14 @@ static void
 page_fill(struct page *p, const struct json *q, unsigned width)
 {
 	struct str command = member(q, "command"), diff = member(q, "diff");
+	struct str prompt = member(q, "confirmation_prompt");
 	bool cut = json_bool(json_get(q, S("diff_cut")));
 
 	page_begin(p, width);
 	if (json_bool(json_get(q, S("asked_again"))))
 		page_add(p, INK_YELLOW, S("asked again: something has changed since it was shown"));
+	if (prompt.len)
+		page_add(p, INK_BOLD, prompt);
 	if (command.len)
 		page_add(p, INK_PLAIN, command);
 	else if (diff.len)

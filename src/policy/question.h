@@ -37,6 +37,7 @@ struct question_text {
 	bool alone;            /* each call is asked about: the answer can be `once` alone */
 	bool again;            /* it was asked before, and then the file changed */
 	struct str rule;       /* that made us ask */
+	struct str prompt;     /* what a person is to know first, or {NULL,0} */
 };
 
 struct questions *questions_new(struct loop *l, struct grants *grants);

@@ -138,6 +138,8 @@ find_out(const struct agent *a, const struct tool *t, struct standing *s)
 			s->activation = one;
 		if (s->requires_confirmation < 0)
 			s->requires_confirmation = one->requires_confirmation;
+		if (!s->prompt)
+			s->prompt = one->prompt;
 	}
 	disabled = disabled || (s->activation && !s->activation->enabled);
 	s->tier = disabled ? TIER_TENANT : TIER_AGENT;

@@ -151,6 +151,7 @@ enum tier {
 struct standing {
 	enum tier tier;
 	int requires_confirmation;           /* what an activation says: 0 or 1; -1: nothing */
+	const char *prompt;                  /* confirmation_prompt of one; NULL: nothing is said */
 	const struct activation *activation; /* that decides; NULL: none does */
 	char name[];                         /* private */
 };

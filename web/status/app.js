@@ -180,6 +180,7 @@ function questionCard(q) {
 	const who = el("p", "about");
 	who.append(el("b", "who", clients.get(q.session_id) || "a client without a name"), " asks · session ",
 		el("span", "mono", short(q.session_id)));
+	const prompt = q.confirmation_prompt ? [el("p", "prompt", q.confirmation_prompt)] : [];
 	const paths = q.projected_modifications?.length ? `changes ${q.projected_modifications.join(", ")} · ` : "";
 	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}`);
 	const buttons = el("div", "buttons");
@@ -192,7 +193,7 @@ function questionCard(q) {
 		b.title = visible(covers);
 		buttons.append(b);
 	}
-	card.append(title, who, about, ...whatWouldHappen(q), buttons, el("p", "said"));
+	card.append(title, who, ...prompt, about, ...whatWouldHappen(q), buttons, el("p", "said"));
 	card.dataset.id = q.confirmation_request_id;
 	card.dataset.expires = Date.parse(q.expires_at);
 	return card;

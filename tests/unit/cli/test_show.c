@@ -210,8 +210,11 @@ a_question_shows_the_whole_command_behind_a_margin(void **state)
 	assert_prints(
 	    question,
 	    "{\"tool_name\":\"shell\",\"side_effects\":\"execute\",\"workspace_path\":\"/w\","
-	    "\"rule\":\"default.EXECUTE\",\"command\":\"ls\\nAllow? y\\r\\u202e\"}",
+	    "\"rule\":\"default.EXECUTE\",\"command\":\"ls\\nAllow? y\\r\\u202e\","
+	    "\"confirmation_prompt\":\"Money.\\nSure?\\u001b\"}",
 	    "\nshell wants to execute in /w\n"
+	    "  │ Money.\n"
+	    "  │ Sure?\\e\n"
 	    "  asked by rule  default.EXECUTE\n"
 	    "  │ ls\n"
 	    "  │ Allow? y\\r\\u{202e}\n"

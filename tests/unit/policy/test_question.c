@@ -414,6 +414,7 @@ an_open_question_is_shown_whole(void **state)
 	    .shown_hash = S("ee"),
 	    .alone = true,
 	    .rule = S("default.WRITE"),
+	    .prompt = S("Really?"),
 	};
 	struct question *q = NULL, *other = ask("t", "shell", "ls \x1b[2K");
 	struct buf b = BUF_INIT(4 * KIB);
@@ -429,7 +430,8 @@ an_open_question_is_shown_whole(void **state)
 	    want, sizeof(want),
 	    "[{\"confirmation_request_id\":\"%s\",\"session_id\":\"s\",\"turn_id\":\"turn_1\","
 	    "\"call_id\":\"call_1\",\"tool_use_id\":\"tu_1\",\"tool_name\":\"write_file\","
-	    "\"side_effects\":\"write\",\"workspace_path\":\"/w\","
+	    "\"side_effects\":\"write\",\"confirmation_prompt\":\"Really?\","
+	    "\"workspace_path\":\"/w\","
 	    "\"input_summary\":\"{\\\"path\\\": \\\"a\\\"}\",\"projected_modifications\":[\"a\"],"
 	    "\"command\":null,\"prefix\":null,\"diff\":\"--- a\\n\",\"diff_cut\":true,"
 	    "\"input\":{\"path\":\"a\"},"
