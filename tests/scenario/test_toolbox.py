@@ -58,6 +58,19 @@ def test_7_execute_tool_not_found(box):
     assert missing["status"] == "error" and "no such file" in missing["error"], missing
 
 
+def test_7_idempotency_cache_hit(box):
+    gateway = serve(box)
+    box.write("a.json", '{"result": "first"}')
+    for plan, group in ((read("a.json"), "g1"), (write("once"), "g2"), ({"tool_name": "shell", "args": {"command": "echo >>ran; wc -l <ran"}}, "g3")):
+        first = execute(gateway, plan, agent="acme:default", turn_group_id=group)
+        assert (first["status"], first["cached"]) == ("success", False), first
+        second = execute(gateway, plan, agent="acme:default", turn_group_id=group)
+        assert (second["status"], second["cached"]) == ("success", True) and second["data"] == first["data"], second
+        other = execute(gateway, plan, agent="acme:default", turn_group_id=group + "x")
+        assert other["cached"] is False, "another group is another doing"
+    assert box.read("ran") == "\n\n"
+
+
 def test_7_batch_stops_at_a_failed_critical_one(box):
     gateway = serve(box)
     results = batch(gateway, [write("1"), read("nope"), write("2")])
