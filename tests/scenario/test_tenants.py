@@ -336,3 +336,34 @@ def test_7_nobody_sees_what_is_anothers(box):
     # a session of another's
     status, answer = gateway.post("/toolbox/globex:default/execute", {"tool_name": "read_file", "args": {"path": "long.txt"}, "session": session})
     assert status == 404 and answer["error"]["code"] == "session_not_found", answer
+
+
+def test_7_one_key_of_two_tenants_is_two_effects(box):
+    gateway = serve(box, "confinement: {shell: open}\n")
+    gateway.ok("POST", "/tenants", {"name": "initech"})
+    plan = {"tool_name": "shell", "args": {"command": "echo >>ran; wc -l <ran"}, "idempotency_key": "order-1", "workspace": box.workspace}
+    results = [gateway.ok("POST", "/toolbox/%s/execute" % who, plan) for who in ("acme:billing", "initech:default", "acme:billing")]
+    assert [(r["status"], r["cached"]) for r in results] == [("success", False), ("success", False), ("success", True)], results
+    assert results[2]["data"] == results[0]["data"] != results[1]["data"] and box.read("ran") == "\n\n"
+    effects = gateway.ok("GET", "/effects")["effects"]
+    assert sorted(e["tenant"] for e in effects) == ["acme", "initech"], effects
+    assert names(gateway.ok("GET", "/effects?tenant=initech")["effects"], "id") == [e["id"] for e in effects if e["tenant"] == "initech"]
+
+
+def test_7_no_agent_reads_the_ledger(box):
+    gateway = serve(box, "confinement: {shell: open}\n")
+    session = gateway.session(tenant="acme", agent="billing")
+    gateway.call(session, "shell", {"command": "echo secret of acme"}, idempotency_key="k")
+    effect = gateway.ok("GET", "/effects")["effects"][0]["id"]
+    other = gateway.session(tenant="default")
+    reach = "XDG_RUNTIME_DIR=%s HOLDFAST_SOCKET=%s %s " % (
+        box.env["XDG_RUNTIME_DIR"], os.path.join(box.env["XDG_RUNTIME_DIR"], "holdfast.sock"), box.program)
+    for words in ("effects --json", "effects show " + effect, "effects export", "effects verify"):
+        for who in (session, other):
+            done = gateway.call(who, "shell", {"command": reach + words + " 2>&1"})
+            assert "secret of acme" not in done.text and "a tool call cannot" in done.text, (words, done.text)
+    # over MCP there is no way to it at all
+    for who in (None, "globex/default", "acme/billing"):
+        peer = Peer(gateway, "/mcp/all", who)
+        assert "secret of acme" not in json.dumps([peer.result("resources/list"), peer.result("tools/list"), peer.result("prompts/list")])
+        assert peer.error("resources/read", {"uri": "focal://effects/" + effect})["code"] == -32602
