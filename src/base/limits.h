@@ -41,6 +41,7 @@
 /* Definitions and imports of tools */
 #define LIMIT_DEFINITION_LIST 256       /* categories, key fields, arguments of a compensation */
 #define LIMIT_DEFINITIONS 10000         /* of one configuration, those of imports beside */
+#define LIMIT_MADE_DEFINITIONS 2048     /* those that people make while the gateway runs */
 #define LIMIT_IMPORTS 64                /* documents of OpenAPI */
 #define LIMIT_IMPORT_BYTES (32 * MIB)   /* one of them */
 #define LIMIT_IMPORT_TOOLS 5000         /* operations of one */

@@ -328,9 +328,8 @@ read_written(const struct written *w, struct definition *d, struct err *e)
 }
 
 static void
-write_all(struct jw *w, const struct definition *d, bool times)
+write_members(struct jw *w, const struct definition *d, bool times)
 {
-	jw_object(w);
 	jw_member_z(w, "id", d->id);
 	jw_member(w, "tenant_id", d->tenant);
 	jw_member(w, "name", d->name);
@@ -352,13 +351,20 @@ write_all(struct jw *w, const struct definition *d, bool times)
 		jw_member(w, "created_at", d->created_at);
 	if (times && d->updated_at.ptr)
 		jw_member(w, "updated_at", d->updated_at);
-	jw_end(w);
+}
+
+void
+definition_write_members(struct jw *w, const struct definition *d)
+{
+	write_members(w, d, true);
 }
 
 void
 definition_write(struct jw *w, const struct definition *d)
 {
-	write_all(w, d, true);
+	jw_object(w);
+	write_members(w, d, true);
+	jw_end(w);
 }
 
 static int
@@ -367,7 +373,9 @@ take_digest(struct definition *d, struct err *e)
 	struct buf text = BUF_INIT(2 * LIMIT_JSON_BYTES);
 	struct jw w = jw(&text);
 
-	write_all(&w, d, false);
+	jw_object(&w);
+	write_members(&w, d, false);
+	jw_end(&w);
 	if (!d->policy_said) /* then an internal one follows its function */
 		buf_addc(&text, '?');
 	bool failed = buf_failed(&text);

@@ -58,6 +58,7 @@ void definition_unref(struct definition *d); /* takes NULL */
 
 /* All fields of the seed, null where there is nothing. Variables stay as they were written. */
 void definition_write(struct jw *w, const struct definition *d);
+void definition_write_members(struct jw *w, const struct definition *d); /* of an open object */
 
 /*
  * What can be called: not yet with a provider, which is kinds_fit's. `ns` is the namespace of its

@@ -37,9 +37,8 @@ owner_path(struct buf *out, const struct args *a)
 	segment_add(out, str_of(owner_tenant(a)));
 }
 
-/* One request; what it answers is shown by `print`, or not at all. */
-static int
-ask(const char *method, struct buf *target, struct buf *body, struct reply *ret)
+int
+owner_ask(const char *method, struct buf *target, struct buf *body, struct reply *ret)
 {
 	struct api *api;
 	int code = buf_z(target) && (!body || !buf_failed(body)) ? api_enter(API_ANY, &api)
@@ -56,14 +55,15 @@ ask(const char *method, struct buf *target, struct buf *body, struct reply *ret)
 	return code;
 }
 
-static int
-list(const char *target, bool json, const char *key, const struct column *columns, size_t count)
+int
+owner_list(const char *target, bool json, const char *key, const struct column *columns,
+	   size_t count)
 {
 	struct buf path = BUF_INIT(LIMIT_HTTP_FIELD);
 	struct reply reply;
 
 	buf_addz(&path, target);
-	int code = ask("GET", &path, NULL, &reply);
+	int code = owner_ask("GET", &path, NULL, &reply);
 	if (code != EXIT_FINE)
 		return code;
 	if (json)
@@ -93,17 +93,17 @@ add(struct buf *target, const struct args *a, bool with_tools)
 		jw_end(&w);
 	}
 	jw_end(&w);
-	int code = ask("POST", target, &body, &reply);
+	int code = owner_ask("POST", target, &body, &reply);
 	if (code == EXIT_FINE)
 		api_done(&reply);
 	return code;
 }
 
-static int
-drop(struct buf *target)
+int
+owner_drop(struct buf *target)
 {
 	struct reply reply;
-	int code = ask("DELETE", target, NULL, &reply);
+	int code = owner_ask("DELETE", target, NULL, &reply);
 
 	if (code == EXIT_FINE)
 		api_done(&reply);
@@ -113,8 +113,8 @@ drop(struct buf *target)
 int
 cmd_tenants(const struct args *a)
 {
-	return list("/tenants", args_given(a, "json"), "tenants", tenant_columns,
-		    ARRAY_LEN(tenant_columns));
+	return owner_list("/tenants", args_given(a, "json"), "tenants", tenant_columns,
+			  ARRAY_LEN(tenant_columns));
 }
 
 int
@@ -133,7 +133,7 @@ cmd_tenants_remove(const struct args *a)
 
 	buf_addz(&target, "/tenants/");
 	segment_add(&target, str_of(a->words[0]));
-	return drop(&target);
+	return owner_drop(&target);
 }
 
 int
@@ -146,8 +146,8 @@ cmd_agents(const struct args *a)
 		buf_done(&target);
 		return refuse("no name is this long");
 	}
-	int code = list(target.ptr, args_given(a, "json"), "agents", agent_columns,
-			ARRAY_LEN(agent_columns));
+	int code = owner_list(target.ptr, args_given(a, "json"), "agents", agent_columns,
+			      ARRAY_LEN(agent_columns));
 	buf_done(&target);
 	return code;
 }
@@ -170,7 +170,7 @@ cmd_agents_remove(const struct args *a)
 	owner_path(&target, a);
 	buf_addz(&target, "/agents/");
 	segment_add(&target, str_of(a->words[0]));
-	return drop(&target);
+	return owner_drop(&target);
 }
 
 /* ---- enable and disable ---- */
@@ -200,7 +200,7 @@ say(const struct args *a, bool enabled)
 		jw_end(&w);
 	}
 	jw_end(&w);
-	int code = ask("POST", &target, &body, &reply);
+	int code = owner_ask("POST", &target, &body, &reply);
 	if (code != EXIT_FINE)
 		return code;
 	if (args_given(a, "json"))

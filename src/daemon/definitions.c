@@ -1,7 +1,7 @@
 /*
  * definitions.c - tools that were defined, put into the catalog: those of the configuration and of
- * its imports; set again when it is read again, and when a function is registered that one of them
- * stands for.
+ * its imports, and those in the store (defining.c); set again when it is read again, and when a
+ * function is registered that one of them stands for.
  */
 
 #include <stdio.h>
@@ -12,19 +12,23 @@
 
 #define CONFIG_SOURCE S("config")
 #define IMPORT_SOURCE "openapi:"
+#define MADE_SOURCE S("store")
 
 int
 hf__definitions_open(struct hf *hf, struct err *e)
 {
 	int code = kinds_new(hf->loop, hf->builtins, &hf->kinds, e);
 
-	return code < 0 ? code : defined_new(hf->catalog, hf->kinds, &hf->defined, e);
+	if (code == 0)
+		code = defined_new(hf->catalog, hf->kinds, &hf->defined, e);
+	return code < 0 ? code : hf__made_load(hf, e);
 }
 
 void
 hf__definitions_close(struct hf *hf)
 {
 	defined_free(hf->defined);
+	hf__made_free(hf);
 	kinds_free(hf->kinds); /* a request that is cancelled is over at once: none is left */
 	hf->defined = NULL;
 	hf->kinds = NULL;
@@ -114,6 +118,62 @@ drop_imports(struct hf *hf, const struct config *c, const struct config *old, bo
 	return code;
 }
 
+/* Does the file define a tool of this name? */
+static bool
+has_name(const struct config *c, struct str name)
+{
+	for (size_t i = 0; i < c->definition_count; i++)
+		if (c->definitions[i].definition &&
+		    str_eq(c->definitions[i].definition->name, name))
+			return true;
+	for (size_t i = 0; i < c->import_count; i++)
+		for (size_t k = 0; k < c->imports[i].count; k++)
+			if (str_eq(c->imports[i].definitions[k]->name, name))
+				return true;
+	return false;
+}
+
+/* Those whose tenant there is. What the file defines goes before them. */
+static int
+set_made(struct hf *hf, const struct config *c, bool *changed, struct err *e)
+{
+	const struct variables vars = config_variables_foreign(c);
+	struct defined_spec *specs = calloc(hf->made_count + 1, sizeof(*specs));
+	size_t n = 0;
+
+	if (!specs)
+		return err_plain(e, E_NOMEM);
+	for (size_t i = 0; i < hf->made_count; i++) {
+		struct definition *d = hf->made[i].definition;
+		if (tenant_find(hf->tenants, d->tenant) && !has_name(c, d->name))
+			specs[n++] = (struct defined_spec){d, &vars};
+	}
+	struct defined_source from = {.name = MADE_SOURCE,
+				      .confirm = -1,
+				      .specs = specs,
+				      .count = n};
+	int code = set(hf, c, &from, changed, e);
+	free(specs);
+	return code;
+}
+
+static void
+tell(struct hf *hf, bool changed)
+{
+	if (changed && hf->front)
+		mcp_changed(hf->front, CHANGED_TOOLS);
+}
+
+int
+hf__made_set(struct hf *hf, struct err *e)
+{
+	bool changed = false;
+	int code = set_made(hf, &hf->config, &changed, e);
+
+	tell(hf, changed);
+	return code;
+}
+
 int
 hf__definitions_set(struct hf *hf, const struct config *c, struct err *e)
 {
@@ -121,11 +181,14 @@ hf__definitions_set(struct hf *hf, const struct config *c, struct err *e)
 	int code = drop_imports(hf, c, &hf->config, &changed, e);
 
 	if (code == 0)
+		code = set_made(hf, c, &changed, e);
+	if (code == 0)
 		code = set_own(hf, c, &changed, e);
 	for (size_t i = 0; code == 0 && i < c->import_count; i++)
 		code = set_import(hf, c, &c->imports[i], &changed, e);
-	if (changed && hf->front)
-		mcp_changed(hf->front, CHANGED_TOOLS);
+	if (code == 0) /* names may be free now */
+		code = set_made(hf, c, &changed, e);
+	tell(hf, changed);
 	return code;
 }
 
@@ -138,20 +201,28 @@ hf__definitions_back(struct hf *hf, const struct config *c)
 	(void)hf__definitions_set(hf, &hf->config, NULL);
 }
 
+static bool
+has_internal(const struct hf *hf)
+{
+	for (size_t i = 0; i < hf->config.definition_count; i++) {
+		const struct definition *d = hf->config.definitions[i].definition;
+		if (d && str_is(d->gateway, "internal"))
+			return true;
+	}
+	return false;
+}
+
 void
 hf__definitions_functions(struct hf *hf)
 {
 	bool changed = false;
 	struct err e = ERR_NONE;
+	int code = has_internal(hf) ? set_own(hf, &hf->config, &changed, &e) : 0;
 
-	for (size_t i = 0; i < hf->config.definition_count; i++) {
-		const struct definition *d = hf->config.definitions[i].definition;
-		if (!d || !str_is(d->gateway, "internal"))
-			continue;
-		if (set_own(hf, &hf->config, &changed, &e) < 0)
-			log_line(LOG_WARN, "definitions", "error", err_text(&e), NULL);
-		return;
-	}
+	if (code == 0 && hf->made_count)
+		code = set_made(hf, &hf->config, &changed, &e);
+	if (code < 0)
+		log_line(LOG_WARN, "definitions", "error", err_text(&e), NULL);
 }
 
 /* ---- telling ---- */
@@ -205,13 +276,16 @@ hf__definitions_write(struct jw *w, const struct hf *hf)
 
 	jw_key(w, "definitions");
 	jw_object(w);
-	jw_member_int(w, "tools", (int64_t)defined_count(hf->defined, CONFIG_SOURCE));
+	jw_member_int(w, "tools",
+		      (int64_t)(defined_count(hf->defined, CONFIG_SOURCE) +
+				defined_count(hf->defined, MADE_SOURCE)));
 	jw_key(w, "problems");
 	jw_array(w);
 	for (size_t i = 0; i < c->definition_count; i++)
 		if (c->definitions[i].problem)
 			jw_z(w, c->definitions[i].problem);
 	defined_problems(hf->defined, CONFIG_SOURCE, write_problem, &told);
+	defined_problems(hf->defined, MADE_SOURCE, write_problem, &told);
 	jw_end(w);
 	jw_end(w);
 	jw_key(w, "imports");

@@ -19,6 +19,12 @@
 #define HF_WAITING_FDS 64
 #define HF_WOKEN 64 /* calls, between two turns of the loop */
 
+/* A definition that a person made (defining.c). */
+struct made {
+	struct definition *definition; /* a reference */
+	int64_t created_us;
+};
+
 struct hf {
 	struct loop *loop;
 	struct config_source source; /* where the configuration comes from; its strings are below */
@@ -41,6 +47,8 @@ struct hf {
 	struct mcp_provider *mcp;
 	struct kinds *kinds;     /* who runs what was defined */
 	struct defined *defined; /* and what was */
+	struct made *made;       /* of these: what is in the store, by tenant and name */
+	size_t made_count;
 	struct servers *servers; /* what was told of them */
 	bool no_servers;
 	bool servers_over; /* none runs any more */
@@ -146,6 +154,12 @@ void hf__definitions_functions(struct hf *hf); /* those that are registered are 
 void hf__definitions_warn(struct hf *hf);
 void hf__definitions_write(struct jw *w, const struct hf *hf);
 void hf__definitions_close(struct hf *hf);
+
+/* defining.c */
+extern const struct definitions_ops hf__definitions_ops; /* for the front; the argument is hf */
+int hf__made_load(struct hf *hf, struct err *e);
+void hf__made_free(struct hf *hf);
+int hf__made_set(struct hf *hf, struct err *e); /* definitions.c: they are others now */
 
 /* janitor.c */
 /* orphans.c: what the ledger found out of a call whose process died */

@@ -368,6 +368,7 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .stop = stop_asked,
 	    .reload = reload_asked,
 	    .about = hf__write_config,
+	    .definitions = &hf__definitions_ops,
 	    .arg = hf,
 	    .workspace = hf->config.workspace,
 	};

@@ -123,6 +123,12 @@ access_from_tool(const struct http_request *r)
 
 #define HEADER_AGENT "x-holdfast-agent"
 
+bool
+access_names_agent(const struct http_request *r)
+{
+	return http_header_times(r, HEADER_AGENT) > 0;
+}
+
 int
 access_owner(const struct visit *v, struct str tenant, struct str agent, struct agent **ret,
 	     struct err *e)

@@ -14,10 +14,33 @@
 #define FRONT_FRONT_H
 
 #include "call/gateway.h"
+#include "catalog/definition.h"
 #include "net/http.h"
 
 struct front;
 struct kernels;
+
+/* A definition that is to be: a whole one, or without what is said beside it. */
+struct definition_order {
+	const struct json *object;
+	struct str tenant; /* name or UUID; {NULL,0}: as the object says, or the default one */
+	struct str name;   /* {NULL,0}: as the object says */
+	bool fresh;        /* E_EXISTS where there is one of the name already */
+};
+
+/* Definitions, of whoever has them. What is given back is valid until the next change. A tenant is
+ * named by its name here; {NULL,0}: any. */
+struct definitions_ops {
+	/* E_VALIDATION names the field; E_EXISTS, E_NO_TENANT, E_LIMIT, E_NOMEM. True in *created:
+	 * there was none. */
+	int (*put)(void *arg, const struct definition_order *o, const struct definition **ret,
+		   bool *created, struct err *e);
+	/* By name or id. E_NOT_FOUND, E_FORBIDDEN (of the configuration). */
+	int (*drop)(void *arg, struct str tenant, struct str word, struct err *e);
+	void (*tenant_changed)(void *arg, struct str tenant, bool gone); /* it came, or is gone */
+	const struct definition *(*find)(void *arg, struct str tenant, struct str word);
+	void (*write)(struct jw *w, struct str tenant, void *arg); /* elements of an open array */
+};
 
 struct front_spec {
 	struct gateway *gw;
@@ -28,6 +51,7 @@ struct front_spec {
 	void (*reload)(void *arg);
 	/* Members of an open object: what is known of the configuration; may be NULL. */
 	void (*about)(struct jw *w, void *arg);
+	const struct definitions_ops *definitions; /* NULL: none can be made */
 	void *arg;
 };
 

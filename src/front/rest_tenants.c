@@ -35,7 +35,7 @@ settling_gone(struct http_request *r)
 	((struct settling *)r->user)->http = NULL;
 }
 
-static void
+void
 reply_settled(const struct visit *v, int status, struct buf *body)
 {
 	struct store *store = v->front->gw->store;
@@ -183,6 +183,16 @@ static const struct json_field agent_fields[] = {
     FIELD_REQUIRED(struct owner_order, name, WANT_STR),
 };
 
+/* What is defined for it comes and goes with it. */
+static void
+definitions_follow(const struct visit *v, const char *tenant, bool gone)
+{
+	const struct front_spec *spec = &v->front->spec;
+
+	if (spec->definitions)
+		spec->definitions->tenant_changed(spec->arg, str_of(tenant), gone);
+}
+
 void
 route_tenant_create(const struct visit *v)
 {
@@ -201,11 +211,13 @@ route_tenant_create(const struct visit *v)
 	if (code < 0)
 		reply_err(v->http, &e);
 	else
+		definitions_follow(v, tenant_find(tenants_of(v), order.name)->name, false);
+	if (code == 0)
 		reply_tenant(v, 201, tenant_find(tenants_of(v), order.name));
 	json_doc_unref(doc);
 }
 
-static void
+void
 reply_removed(const struct visit *v, struct str name)
 {
 	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
@@ -222,13 +234,19 @@ reply_removed(const struct visit *v, struct str name)
 void
 route_tenant_delete(const struct visit *v)
 {
-	struct str name = visit_param(v, "tenant");
+	struct str word = visit_param(v, "tenant");
+	const struct tenant *t = tenant_find(tenants_of(v), word);
+	char name[LIMIT_OWNER_NAME + 1] = "";
 	struct err e;
 
-	if (tenant_remove(tenants_of(v), name, &e) < 0)
+	if (t)
+		memcpy(name, t->name, sizeof(name));
+	if (tenant_remove(tenants_of(v), word, &e) < 0) {
 		reply_err(v->http, &e);
-	else
-		reply_removed(v, name);
+		return;
+	}
+	definitions_follow(v, name, true);
+	reply_removed(v, word);
 }
 
 void

@@ -99,6 +99,7 @@ bool access_names_us(const struct front *f, struct str authority, uint16_t port)
  */
 int access_owner(const struct visit *v, struct str tenant, struct str agent, struct agent **ret,
 		 struct err *e);
+bool access_names_agent(const struct http_request *r); /* by the header */
 /* The peer is a process inside a tool call, or cannot be told from one. */
 bool access_from_tool(const struct http_request *r);
 
@@ -157,6 +158,10 @@ struct session_wish {
 };
 int session_begin(const struct visit *v, const struct session_wish *wish, session_begun_fn begun,
 		  struct err *e);
+
+/* rest_tenants.c: the answer to a change, when that is on the disk; the body is taken over. */
+void reply_settled(const struct visit *v, int status, struct buf *body);
+void reply_removed(const struct visit *v, struct str name); /* the same: it is no more */
 
 /* metrics.c */
 void metrics_write(struct buf *b, const struct gateway *gw);
