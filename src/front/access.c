@@ -159,12 +159,27 @@ access_owner(const struct visit *v, struct str tenant, struct str agent, struct 
 	return code;
 }
 
+/* The session, the effects, the journal of somebody else would do as well as his name. */
+static int
+check_shared(const struct visit *v, struct err *e)
+{
+	const struct tenants *all = v->front->gw->tenants;
+
+	if (!all || tenants_plain(all) || !access_from_tool(v->http))
+		return 0;
+	return err_set(e, E_FORBIDDEN, "a tool call cannot say whose tools it wants");
+}
+
 int
 access_route(const struct visit *v, struct err *e)
 {
+	int code;
+
 	switch (v->route->access) {
 	case ACCESS_OPEN: return 0;
-	case ACCESS_TOKEN: return check_token(v->front, v->http, e);
+	case ACCESS_TOKEN:
+		code = check_token(v->front, v->http, e);
+		return code < 0 ? code : check_shared(v, e);
 	case ACCESS_PERSON:
 		if (access_from_tool(v->http))
 			return err_set(e, E_FORBIDDEN, "a tool call cannot answer questions");

@@ -95,6 +95,37 @@ def test_7_a_tool_call_cannot_choose_who_it_is(box):
     assert "a tool call cannot say whose tools it wants" in done.text, done.text
 
 
+ASK_OVER_SOCKET = """\
+import http.client, json, socket, sys
+def ask(method, path, body=None):
+    http_ = http.client.HTTPConnection("localhost")
+    http_.sock = socket.socket(socket.AF_UNIX)
+    http_.sock.connect(sys.argv[1])
+    http_.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
+    answer = http_.getresponse()
+    print(answer.status, method, path, answer.read()[:200])
+session = sys.argv[2]
+calls = {"calls": [{"name": "write_file", "arguments": {"path": "stolen", "content": "x"}}]}
+for method, path, body in (("GET", "/sessions", None), ("POST", "/sessions/%s/turns" % session, calls),
+                           ("POST", "/kernel/%s" % session, {}), ("GET", "/effects", None), ("GET", "/calls?all=1", None),
+                           ("DELETE", "/sessions/%s" % session, None), ("POST", "/toolbox/default/execute", {}),
+                           ("POST", "/mcp/all", {}), ("GET", "/metrics", None)):
+    ask(method, path, body)
+"""
+
+
+def test_7_a_tool_call_cannot_use_what_is_somebody_elses(box):
+    gateway = serve(box, "confinement: {shell: open}\n")
+    mine, other = gateway.session(tenant="acme", agent="billing"), gateway.session()
+    box.write("ask.py", ASK_OVER_SOCKET)
+    socket = os.path.join(box.env["XDG_RUNTIME_DIR"], "holdfast.sock")
+    done = gateway.call(mine, "shell", {"command": "python3 ask.py %s %s" % (socket, other)})
+    lines = [line for line in done.text.splitlines() if " /" in line and not line.startswith("$")]
+    assert len(lines) == 9 and all(line.startswith("403 ") for line in lines), done.text
+    assert not box.exists("stolen")
+    assert gateway.ok("GET", "/sessions/%s" % other)["session_id"] == other
+
+
 # three tiers
 
 
