@@ -418,10 +418,10 @@ fetch__curl_done(struct fetcher *fr)
 
 /* A connection that is used again was opened for another, who may have been allowed more. */
 static bool
-peer_allowed(struct curl_fetch *f, const char *ip)
+peer_allowed(struct curl_fetch *f, const char *ip, int port)
 {
-	struct sockaddr_in v4 = {.sin_family = AF_INET};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
 
 	if (!f->fetch.spec.allows)
 		return true;
@@ -441,10 +441,9 @@ on_connected(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port
 	struct curl_fetch *f = arg;
 
 	(void)own_ip;
-	(void)peer_port;
 	(void)own_port;
 	fetch__heard(&f->fetch);
-	if (!peer_allowed(f, peer_ip)) {
+	if (!peer_allowed(f, peer_ip, peer_port)) {
 		f->fetch.refused = true;
 		return CURL_PREREQFUNC_ABORT;
 	}

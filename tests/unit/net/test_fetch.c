@@ -4,6 +4,8 @@
 
 #include "unit.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -377,6 +379,31 @@ nor_is_a_connection_of_another_used(void **state)
 	visit_done(&v);
 }
 
+/* Of the place in `arg` alone. */
+static bool
+allows_one_port(const struct sockaddr *to, void *arg)
+{
+	const struct visit *v = arg;
+
+	return ((const struct sockaddr_in *)(const void *)to)->sin_port == htons(v->place->port);
+}
+
+/* Curl asks once more when it is connected: about the same address, its port included. */
+static void
+test_7_an_address_that_is_allowed_by_its_port_is_reached(void **state)
+{
+	struct visit v;
+
+	for (int i = 0; i < 2; i++) { /* anew, and kept */
+		visit_make(&v, *state,
+			   (struct fetch_spec){.method = "GET", .allows = allows_one_port},
+			   "/echo");
+		assert_int_equal(v.code, 0);
+		assert_int_equal(v.status, 200);
+		visit_done(&v);
+	}
+}
+
 static void
 what_is_no_answer_is_an_error(void **state)
 {
@@ -551,6 +578,7 @@ main(void)
 	    TEST(a_request_can_be_cancelled_at_any_time),
 	    TEST(an_address_that_is_not_allowed_is_not_connected_to),
 	    TEST(nor_is_a_connection_of_another_used),
+	    TEST(test_7_an_address_that_is_allowed_by_its_port_is_reached),
 	    TEST(what_is_no_answer_is_an_error),
 	    TEST(interim_answers_are_passed_over),
 	    TEST(a_post_is_never_sent_twice),
