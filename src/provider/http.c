@@ -174,6 +174,7 @@ answered(struct errand *r, int status, bool cut)
 	http_reader *reader = plan_of(j)->reader ? plan_of(j)->reader : http_read;
 
 	http__redact(plan_of(j), &r->body);
+	http__redact(plan_of(j), &r->type);
 	struct http_answer a = {
 	    .status = status,
 	    .type = buf_str(&r->type),

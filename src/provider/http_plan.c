@@ -65,22 +65,38 @@ nomem(struct reading *r)
 /* ---- variables ---- */
 
 static void
-secret_keep(struct reading *r, struct str value)
+secret_add(struct http_plan *p, struct str value)
 {
-	struct http_plan *p = r->plan;
-
-	/* The beginning of an address is none. */
-	if (value.len < SECRET_LEAST || str_starts(value, S("http://")) ||
-	    str_starts(value, S("https://")))
-		return;
 	struct str copy = arena_str(p->arena, value);
 	struct str *more = arena_alloc(p->arena, (p->secret_count + 1) * sizeof(*more));
+
 	if (!copy.ptr || !more)
 		return;
 	if (p->secret_count)
 		memcpy(more, p->secrets, p->secret_count * sizeof(*more));
 	more[p->secret_count++] = copy;
 	p->secrets = more;
+}
+
+/* As it is, as it stands in an address, and as JSON has it. */
+static void
+secret_keep(struct reading *r, struct str value)
+{
+	struct buf other = BUF_INIT(8 * LIMIT_VARIABLES_BYTES);
+
+	/* The beginning of an address is none. */
+	if (value.len < SECRET_LEAST || str_starts(value, S("http://")) ||
+	    str_starts(value, S("https://")))
+		return;
+	secret_add(r->plan, value);
+	url_encode(&other, value, "");
+	if (other.len != value.len && !buf_failed(&other))
+		secret_add(r->plan, buf_str(&other));
+	buf_reset(&other);
+	json_quote(&other, value);
+	if (other.len != value.len + 2 && !buf_failed(&other))
+		secret_add(r->plan, (struct str){other.ptr + 1, other.len - 2});
+	buf_done(&other);
 }
 
 /* A brace in a value is one, and not the beginning of an argument. */

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+import urllib.parse
 
 from http_server import Server
 from lib import until
@@ -26,7 +27,7 @@ def tool(name, url, policy=None, schema=None, **config):
 def serve(box, *definitions, allow=LOCAL, env=None, http=None, **more):
     box.env.update(env or {})
     box.config(json.dumps({
-        "definitions": list(definitions), "tool_confirmation": AUTO, "tools": {"defaults": QUICK},
+        "definitions": list(definitions), "tool_confirmation": more.pop("tool_confirmation", AUTO), "tools": {"defaults": QUICK},
         "tool_gateway": {"providers": {"http": {"allow": allow, **(http or {})}, **more.pop("providers", {})}}, **more}))
     return box.serve("--no-auth")
 
@@ -109,6 +110,31 @@ def test_7_secrets_stay_here(box):
         for folder, _, files in os.walk(box.env["XDG_STATE_HOME"]):
             for name in files:
                 assert secret.encode() not in open(os.path.join(folder, name), "rb").read(), name
+
+
+def test_7_secrets_stay_here_in_every_spelling(box):
+    secret = 'canary+8c/1d"0f7e=='
+    spellings = [secret, urllib.parse.quote(secret, safe=""), json.dumps(secret)[1:-1]]
+    with Server() as s:
+        s.plan("/type", lambda h: h.answer(200, b"{}", "text/plain; key=" + h.headers["X-Key"]))
+        g = serve(box,
+                  tool("echo", s.url + "/echo", "pure", method="GET", query={"key": "${KEY}"}, headers={"X-Key": "${KEY}"}),
+                  tool("type", s.url + "/type", "pure", method="GET", headers={"X-Key": "${KEY}"}),
+                  tool("asked", s.url + "/asked", query={"key": "${KEY}"}), env={"KEY": secret},
+                  tool_confirmation={"default": {**AUTO["default"], "NETWORK": "prompt"}})
+        r = call(g, "echo")
+        assert not r.is_error and s.seen[-1]["path"] == "/echo?key=" + spellings[1], r.text
+        assert "[redacted]" in r.text and not call(g, "type").is_error
+        turn = g.start(g.one, "asked", {})
+        question = g.question(g.one)
+        assert "/asked?key=[redacted]" in json.dumps(question), question
+        everything = json.dumps([r.text, question, turn, g.events(g.one), g.ok("GET", "/sessions/%s/calls" % g.one)])
+        g.stop()
+        for spelling in spellings:
+            assert json.dumps(spelling)[1:-1] not in everything and spelling not in everything, spelling
+            for folder, _, files in os.walk(box.env["XDG_STATE_HOME"]):
+                for name in files:
+                    assert spelling.encode() not in open(os.path.join(folder, name), "rb").read(), name
 
 
 def test_7_the_key_of_an_effect_goes_along(box):
