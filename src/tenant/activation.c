@@ -268,7 +268,7 @@ activation__load(struct agent *a, const struct store_setting *row, struct err *e
 	}
 	if (code == 0 && !activation_insert(a, of))
 		code = err_plain(e, E_NOMEM);
-	if (code < 0)
+	if (code != 0)
 		activation__free(of);
 	json_doc_unref(doc);
 	return code;
