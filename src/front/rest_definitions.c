@@ -107,9 +107,9 @@ put(const struct visit *v, struct str name, bool fresh)
 	struct buf given = BUF_INIT(LIMIT_HTTP_FIELD), b = BUF_INIT(LIMIT_ANSWER_BYTES);
 	struct jw w = jw(&b);
 	struct definition_order o = {.name = name, .fresh = fresh};
-	const struct definition *made;
+	const struct definition *made = NULL;
 	struct json_doc *doc = NULL;
-	bool created;
+	bool created = false;
 	struct err e;
 
 	if (!ops)

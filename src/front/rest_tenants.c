@@ -363,7 +363,7 @@ static void
 put_activation(const struct visit *v, struct agent *a, const struct json *body)
 {
 	struct activation_order order = {.enabled = true};
-	struct activation *made;
+	struct activation *made = NULL;
 	struct err e;
 	unsigned char *before = tiers_take(v, a);
 	int code =
