@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "effect/claims_redis_inside.h"
 
-#define UNKNOWN_KEPT_MS "2592000000" /* 30 days: for somebody to find out */
-
 /* Each begins so: a server that has forgotten says so, whatever it is asked. */
 #define LUA_EPOCH "if redis.call('GET',KEYS[1])~=ARGV[1] then return {'lost'} end "
 /* s, what stands there; a started one whose owner is gone is unknown. */
@@ -19,18 +17,19 @@
 /* epoch key */
 static const char lua_look[] = LUA_EPOCH "local K=KEYS[2] " LUA_FOUND LUA_SHOW;
 
-/* epoch key alive mine homes effect; epoch alive: token digest effect at beat twice keep */
+/* epoch key alive mine homes effect; epoch alive: token digest effect at beat twice keep effect: */
 static const char lua_take[] =
     LUA_EPOCH "local K=KEYS[2] " LUA_FOUND
 	      "if not s or (s=='unknown' and ARGV[8]=='1' and c[2]==ARGV[4]) then "
 	      "redis.call('SET',KEYS[3],'1','PX',ARGV[7]) redis.call('DEL',K) "
+	      "if s then redis.call('DEL',ARGV[10]..c[4]) end "
 	      "redis.call('HSET',K,'s','started','d',ARGV[4],'o',ARGV[3],'e',ARGV[5],'t',ARGV[6],'"
 	      "k',ARGV[9]) "
 	      "redis.call('SADD',KEYS[4],K) redis.call('SADD',KEYS[5],ARGV[3]) "
 	      "redis.call('SET',KEYS[6],K) return {'none'} end " LUA_SHOW;
 
-/* epoch key mine: effect; epoch alive: effect state at keep kept result. A key that is "" is that
- * of the effect; keep "": as it was taken. */
+/* epoch key mine: effect; epoch alive: effect state at kept result. A key that is "" is that of the
+ * effect. An unknown one stays until somebody tells: one that ran out would be done again. */
 static const char lua_settle[] =
     LUA_EPOCH "local K=KEYS[2] if K=='' then K=redis.call('GET',KEYS[4]) end "
 	      "if not K then return {'none'} end " LUA_FOUND
@@ -39,9 +38,9 @@ static const char lua_settle[] =
 	      "redis.call('SREM',KEYS[3]..c[3],K) "
 	      "if ARGV[4]=='none' then redis.call('DEL',K,KEYS[4]) return {'none'} end "
 	      "redis.call('HSET',K,'s',ARGV[4],'t',ARGV[5]) "
-	      "if ARGV[7]=='1' then redis.call('HSET',K,'r',ARGV[8]) end "
-	      "local k=ARGV[6] if k=='' then k=redis.call('HGET',K,'k') end "
-	      "redis.call('PEXPIRE',K,k) redis.call('PEXPIRE',KEYS[4],k) return {'none'}";
+	      "if ARGV[6]=='1' then redis.call('HSET',K,'r',ARGV[7]) end "
+	      "if ARGV[4]~='unknown' then local k=redis.call('HGET',K,'k') "
+	      "redis.call('PEXPIRE',K,k) redis.call('PEXPIRE',KEYS[4],k) end return {'none'}";
 
 /* What processes of this state directory that are gone left started: key and effect, in turn.
  * epoch homes; epoch alive: mine: token */
@@ -293,7 +292,6 @@ settle_send(struct errand *r)
 			     r->end.effect,
 			     str_of(words[r->end.state]),
 			     str_of(at),
-			     r->end.state == CLAIM_UNKNOWN ? S(UNKNOWN_KEPT_MS) : S(""),
 			     kept ? S("1") : S("0"),
 			     kept ? r->end.result : S("")};
 	if (!c->ready || claims__run(c, lua_settle, keys, ARRAY_LEN(keys), args, ARRAY_LEN(args),
@@ -451,6 +449,7 @@ show(struct errand *r, const struct claim_found *found)
 	bool open = found->state == CLAIM_STARTED || found->state == CLAIM_UNKNOWN;
 
 	r->found = *found;
+	r->found.result = (struct str){NULL, 0}; /* the answer's own, and none is expected */
 	if (open && is_of_home(c, found->owner) && copy_all(r->arena, texts, ARRAY_LEN(texts)) &&
 	    c->ledger->ops->look(c->ledger, r->key, known_here, r) == 0)
 		return;
@@ -507,7 +506,8 @@ take_send(struct errand *r)
 			     str_of(at),
 			     str_of(beat),
 			     r->ask.twice ? S("1") : S("0"),
-			     str_of(keep)};
+			     str_of(keep),
+			     name(r, "effect:", S(""))};
 	r->sent_ms = clock_mono_ms();
 	return claims__run(c, lua_take, keys, ARRAY_LEN(keys), args, ARRAY_LEN(args), took, r);
 }

@@ -249,6 +249,28 @@ def test_7_what_a_killed_gateway_began_is_unknown_to_the_others(box):
         assert world.done() == ["once"]
 
 
+def test_7_what_may_be_done_twice_is_written_down_twice(box):
+    """Its process was killed, and its sign of life still holds: nothing begins that was not taken."""
+    with World(box, 1) as world:
+        world.gateways[0].stop()
+        box.config((CONFIG % world.redis.url).replace("limit: 0}}", "limit: 0}, shell: {side_effect_policy: idempotent}}"))
+        a = box.serve()
+        world.ready(a)
+        command = {"command": "echo once >> log; test -e go || sleep 600"}
+        a.start(a.session(world.workspace), "shell", command, idempotency_key="k")
+        until(lambda: world.done() == ["once"], "it is at work")
+        a.kill()
+        box.write("go", "")
+        a = box.serve()
+        world.ready(a)
+        session = a.session(world.workspace)
+        first = a.call(session, "shell", command, idempotency_key="k")
+        assert first.is_error and "under way" in first.text, first.text
+        until(lambda: not a.call(session, "shell", command, idempotency_key="k").is_error, "it is ours", 40)
+        assert world.done() == ["once", "once"]
+        assert [e["state"] for e in a.ok("GET", "/effects")["effects"]] == ["done", "unknown"]
+
+
 def test_7_redis_secrets_are_not_told(box):
     redis = Redis("--requirepass", "s3cret-word")
     try:

@@ -408,6 +408,57 @@ test_7_what_a_dead_owner_left_is_unknown(void **state)
 	place_close(&p);
 }
 
+/* Who finds out later knows the effect, and not its key. */
+static void
+test_7_resolved_by_its_id_alone(void **state)
+{
+	struct place p;
+
+	(void)state;
+	place_open(&p, "no");
+	assert_int_equal(take(&p, &p.a, "k", "eff_1").state, CLAIM_NONE);
+	settle(&p, &p.a, "k", "eff_1", CLAIM_UNKNOWN, NULL);
+	assert_int_equal(take(&p, &p.b, "k", "eff_2").state, CLAIM_UNKNOWN);
+	/* It does not run out: nobody knows for as long as nobody has told. */
+	assert_int_equal(command(&p, "PTTL tool_idem:k").number, -1);
+	assert_int_equal(command(&p, "PTTL tool_idem:effect:eff_1").number, -1);
+	struct answer a = {0};
+	struct claim_end end = {.effect = S("eff_1"), .state = CLAIM_FAILED, .by = "person"};
+	assert_int_equal(p.a.claims->ops->settle(p.a.claims, &end, answered, &a), 0);
+	UNTIL(&p, a.here);
+	assert_int_equal(take(&p, &p.b, "k", "eff_3").state, CLAIM_NONE);
+	settle(&p, &p.b, "k", "eff_3", CLAIM_UNKNOWN, NULL);
+	a = (struct answer){0};
+	end.effect = S("eff_3");
+	end.state = CLAIM_DONE;
+	assert_int_equal(p.b.claims->ops->settle(p.b.claims, &end, answered, &a), 0);
+	UNTIL(&p, a.here);
+	assert_int_equal(look(&p, &p.a, "k").state, CLAIM_DONE);
+	assert_true(command(&p, "PTTL tool_idem:k").number > 0);
+	assert_true(command(&p, "PTTL tool_idem:effect:eff_3").number > 0);
+	place_close(&p);
+}
+
+static void
+test_7_doing_it_again_leaves_nothing_of_the_first(void **state)
+{
+	struct place p;
+	struct answer a = {0};
+	struct claim_ask ask = ask_of("k", "eff_2");
+
+	(void)state;
+	place_open(&p, "no");
+	assert_int_equal(take(&p, &p.a, "k", "eff_1").state, CLAIM_NONE);
+	settle(&p, &p.a, "k", "eff_1", CLAIM_UNKNOWN, NULL);
+	ask.twice = true;
+	assert_int_equal(p.b.claims->ops->take(p.b.claims, &ask, answered, &a), 0);
+	UNTIL(&p, a.here);
+	assert_int_equal(a.state, CLAIM_NONE);
+	assert_int_equal(command(&p, "EXISTS tool_idem:effect:eff_1").number, 0);
+	assert_int_equal(command(&p, "EXISTS tool_idem:effect:eff_2").number, 1);
+	place_close(&p);
+}
+
 static void
 test_7_what_no_ledger_knows_is_let_go(void **state)
 {
@@ -539,6 +590,8 @@ main(void)
 	    cmocka_unit_test(test_7_a_redis_that_forgot_is_not_believed),
 	    cmocka_unit_test(test_7_what_a_dead_owner_left_is_unknown),
 	    cmocka_unit_test(test_7_what_no_ledger_knows_is_let_go),
+	    cmocka_unit_test(test_7_resolved_by_its_id_alone),
+	    cmocka_unit_test(test_7_doing_it_again_leaves_nothing_of_the_first),
 	    cmocka_unit_test(test_7_a_redis_that_throws_away_is_refused),
 	    cmocka_unit_test(test_7_a_password_is_asked_for_and_never_told),
 	};
