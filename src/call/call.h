@@ -106,7 +106,8 @@ struct call {
 	struct id effect;                /* its record in the ledger; "": there is none */
 	bool taken, settled;             /* it is written down that it begins; how it ended */
 	bool unrecorded;                 /* how it ended could not be */
-	bool ran_well, doubt;            /* its tool said so; an attempt may have done it */
+	bool ran_well, ran_badly;        /* its tool said so: badly, and perhaps did a part of it */
+	bool doubt;                      /* an attempt may have done it */
 	bool left_behind;                /* its job was, and may still be at it */
 
 	const char *must_ask; /* why a person is asked whatever the policy says; NULL: no reason */

@@ -229,10 +229,30 @@ tells_all(const struct tool *t)
 	return !t->server.ptr && str_starts(t->id, S("builtin:")) && t->capability == CAP_WRITE;
 }
 
+/* The server did not even look at it, by the meaning of these codes. */
+static bool
+is_rpc_refusal(int64_t code)
+{
+	return code == -32700 || code == -32600 || code == -32601 || code == -32602;
+}
+
+static bool
+did_nothing(const struct tool *t, const struct output *out)
+{
+	return out->never_left || out->refused || tells_all(t) || is_rpc_refusal(out->rpc_code) ||
+	       out->err.code == E_CHANGED || out->err.code == E_DISABLED;
+}
+
+static bool
+went_well(const struct output *out)
+{
+	return out->err.code == 0 && out->success;
+}
+
 static bool
 is_in_doubt(const struct tool *t, const struct output *out, bool told_to_stop)
 {
-	if ((out->err.code == 0 && out->success) || out->never_left || tells_all(t))
+	if (went_well(out) || did_nothing(t, out))
 		return false;
 	return told_to_stop || out->broke || is_doubtful(out->err.code);
 }
@@ -247,8 +267,20 @@ void
 claim_ran(struct call *c, const struct output *out)
 {
 	crash_at(CRASH_REPORTED);
-	c->ran_well = out->err.code == 0 && out->success;
+	c->ran_well = went_well(out);
+	c->ran_badly = !c->ran_well && !did_nothing(c->tool, out);
 	c->doubt = c->doubt || is_in_doubt(c->tool, out, c->ending != 0);
+}
+
+/*
+ * A tool that answered with an error may have done a part of its work, and doing that part twice is
+ * what a key is there to prevent: its answer is the answer. Whoever takes an effect back is told by
+ * a person to try again.
+ */
+static bool
+is_error_kept(const struct call *c)
+{
+	return c->ran_badly && call_reversibility(c) > REV_IDEMPOTENT && !c->compensates.ptr;
 }
 
 static enum claim_state
@@ -260,20 +292,52 @@ outcome(const struct call *c)
 		return CLAIM_UNKNOWN;
 	if (c->ran_well)
 		return CLAIM_DONE; /* whatever became of its result */
-	return c->doubt ? CLAIM_UNKNOWN : CLAIM_FAILED;
+	if (c->doubt)
+		return CLAIM_UNKNOWN;
+	return is_error_kept(c) ? CLAIM_DONE : CLAIM_FAILED;
+}
+
+static void
+error_write(struct call *c, struct buf *out)
+{
+	struct jw w = jw(out);
+
+	jw_object(&w);
+	if (c->err.code < 0) {
+		jw_member_z(&w, "code", err_row(c->err.code)->word);
+		jw_member_z(&w, "text", err_text(&c->err));
+	}
+	if (c->err.code < 0 && c->out.rpc_code) {
+		jw_member_int(&w, "rpc_code", c->out.rpc_code);
+		if (c->out.rpc_data.len) {
+			jw_key(&w, "rpc_data");
+			jw_raw(&w, buf_str(&c->out.rpc_data));
+		}
+	}
+	jw_end(&w);
 }
 
 /* The result as it leaves here; {NULL,0}: there is none to be given again. */
 static struct str
 emission_of(struct call *c, struct buf *out)
 {
-	struct emission m = {buf_str(&c->out.content), buf_str(&c->out.extra),
-			     buf_str(&c->out.modified), buf_str(&c->artifacts)};
+	struct buf error = BUF_INIT(LIMIT_RESULT_BYTES);
+	bool failed = c->err.code < 0 || !c->out.success;
+	struct emission m = {.content = buf_str(&c->out.content),
+			     .extra = buf_str(&c->out.extra),
+			     .modified = buf_str(&c->out.modified),
+			     .artifacts = buf_str(&c->artifacts)};
 
-	if (c->err.code < 0 || !c->out.success)
+	if (failed && !c->ran_badly)
 		return (struct str){NULL, 0};
+	if (failed) {
+		error_write(c, &error);
+		m.error = buf_str(&error);
+	}
 	emission_write(out, &m);
-	return buf_failed(out) ? (struct str){NULL, 0} : buf_str(out);
+	bool whole = !buf_failed(out) && !buf_failed(&error);
+	buf_done(&error);
+	return whole ? buf_str(out) : (struct str){NULL, 0};
 }
 
 /* What is told of an effect (seed 004 section 4.1). */
@@ -332,25 +396,23 @@ claim_settle(struct call *c, struct err *e)
 	struct buf out = BUF_INIT(c->effect_key.ptr ? LIMIT_EFFECT_RESULT : LIMIT_EFFECT_UNKEYED);
 	struct claim *m = claim_new(c);
 	enum claim_state state = outcome(c);
+	bool well = state == CLAIM_DONE && !c->ran_badly;
 	struct claim_end end = {
 	    .key = c->effect_key,
 	    .effect = id_str(&c->effect),
 	    .state = state,
 	    .result = state == CLAIM_DONE ? emission_of(c, &out) : (struct str){NULL, 0},
-	    .error = state != CLAIM_DONE && c->err.code < 0 ? str_of(err_text(&c->err))
-							    : (struct str){NULL, 0},
+	    .error = !well && c->err.code < 0 ? str_of(err_text(&c->err)) : (struct str){NULL, 0},
 	};
-	if (state == CLAIM_FAILED && !end.error.ptr)
+	if (!well && state != CLAIM_UNKNOWN && !end.error.ptr)
 		end.error = S("the tool answered with an error");
 
 	c->settled = true;
 	crash_at(CRASH_BEFORE_SETTLE);
 	int code = m ? asked(c, m, c->gw->claims->ops->settle(c->gw->claims, &end, answered, m), e)
 		     : err_plain(e, E_NOMEM);
-	announce(c,
-		 state == CLAIM_DONE ? EVENT_TOOL_SIDE_EFFECT_COMPLETED
-				     : EVENT_TOOL_SIDE_EFFECT_FAILED,
-		 statuses[state], end.error);
+	announce(c, well ? EVENT_TOOL_SIDE_EFFECT_COMPLETED : EVENT_TOOL_SIDE_EFFECT_FAILED,
+		 state == CLAIM_DONE && !well ? "failed" : statuses[state], end.error);
 	if (state == CLAIM_UNKNOWN)
 		say_unknown(c);
 	buf_done(&out);
@@ -363,7 +425,8 @@ claim_put(struct call *c)
 {
 	struct buf out = BUF_INIT(LIMIT_EFFECT_RESULT), args = BUF_INIT(LIMIT_EFFECT_ARGS);
 	struct effect_record r;
-	struct str result = emission_of(c, &out);
+	bool well = c->err.code == 0 && c->out.success;
+	struct str result = well ? emission_of(c, &out) : (struct str){NULL, 0};
 
 	if (result.ptr) {
 		c->effect = id_new("eff_");

@@ -67,6 +67,8 @@ input_fill(struct gateway *gw, const struct effect_step *s, struct buf *out, str
 static const char *
 why_not(struct gateway *gw, const struct effect_step *s, struct str state, struct str policy)
 {
+	if (str_is(state, "done") && json_get(json_root(s->doc), S("error")))
+		return "its tool answered with an error, so what it did is not known";
 	if (str_is(state, "unknown"))
 		return "whether it was done is not known (holdfast effects)";
 	if (!str_is(state, "done"))

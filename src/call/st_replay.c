@@ -115,6 +115,39 @@ part_add(struct buf *to, struct str part)
 	return buf_failed(to) ? E_NOMEM : 0;
 }
 
+static int
+code_named(struct str word)
+{
+	for (int code = E__FIRST + 1; code < E__END; code++)
+		if (str_is(word, err_row(code)->word))
+			return code;
+	return E_EXECUTION;
+}
+
+/* The tool answered with an error then, and may have done a part of its work: the same error. */
+static enum verdict
+hit_error(struct call *c, struct str text)
+{
+	struct json_doc *doc = NULL;
+
+	c->out.success = false;
+	if (json_parse(text, &json_door, &doc, NULL) < 0)
+		return call_fail(c, E_STORE, "this was tried before, but its error cannot be read");
+	const struct json *error = json_root(doc), *rpc = json_get(error, S("rpc_code"));
+	const struct json *data = json_get(error, S("rpc_data"));
+	struct str word = json_str(json_get(error, S("code")));
+	struct str said = json_str(json_get(error, S("text")));
+	if (rpc)
+		json_int(rpc, &c->out.rpc_code);
+	if (data) {
+		struct jw w = jw(&c->out.rpc_data);
+		jw_value(&w, data);
+	}
+	enum verdict v = word.ptr ? call_fail(c, code_named(word), "%.*s", STR_ARG(said)) : DONE;
+	json_doc_unref(doc);
+	return v;
+}
+
 /* The same bytes as then. Of one whose outcome was told later there are none. */
 static enum verdict
 hit(struct call *c, const struct claim_found *f)
@@ -144,7 +177,7 @@ hit(struct call *c, const struct claim_found *f)
 				 STR_ARG(f->effect));
 	buf_reset(&c->artifacts);
 	buf_add(&c->artifacts, m.artifacts);
-	return DONE;
+	return m.error.ptr ? hit_error(c, m.error) : DONE;
 }
 
 static enum verdict

@@ -14,6 +14,7 @@ static const struct {
     {"],\"artifacts\":[", offsetof(struct emission, artifacts)},
 };
 #define TAIL "]}"
+#define TAIL_ERROR "],\"error\":"
 
 static struct str
 part_of(const struct emission *m, size_t i)
@@ -36,7 +37,13 @@ emission_write(struct buf *out, const struct emission *m)
 		buf_addz(out, parts[i].before);
 		buf_add(out, part_of(m, i));
 	}
-	buf_addz(out, TAIL);
+	if (!m->error.ptr) {
+		buf_addz(out, TAIL);
+		return;
+	}
+	buf_addz(out, TAIL_ERROR);
+	buf_add(out, m->error);
+	buf_addc(out, '}');
 }
 
 static bool
@@ -45,6 +52,19 @@ skip(struct str *rest, const char *z)
 	if (!str_starts(*rest, str_of(z)))
 		return false;
 	*rest = str_from(*rest, strlen(z));
+	return true;
+}
+
+/* What is behind the parts. */
+static bool
+tail_read(struct str text, struct str *ret_error)
+{
+	*ret_error = (struct str){NULL, 0};
+	if (str_is(text, TAIL))
+		return true;
+	if (!skip(&text, TAIL_ERROR) || !str_starts(text, S("{")) || !str_ends(text, S("}}")))
+		return false;
+	*ret_error = str_upto(text, text.len - 1);
 	return true;
 }
 
@@ -71,5 +91,5 @@ emission_read(struct str text, struct emission *ret)
 		memcpy((char *)ret + parts[i].at, &one, sizeof(one));
 		text = str_from(text, lens[i]);
 	}
-	return str_is(text, TAIL);
+	return tail_read(text, &ret->error);
 }

@@ -5,6 +5,9 @@
  * the lengths of its parts are in front and they are taken out by them.
  *
  *	{"parts":[9,0,0,0],"content":[...],"extra":{...},"modified":[...],"artifacts":[...]}
+ *
+ * Where the tool answered with an error, "error" comes behind them: an object, {} when the content
+ * says all there is.
  */
 
 #ifndef EFFECT_EMISSION_H
@@ -15,6 +18,7 @@
 /* Without the brackets around each; empty where there is nothing. */
 struct emission {
 	struct str content, extra, modified, artifacts;
+	struct str error; /* the object, whole; {NULL,0}: it was none */
 };
 
 void emission_write(struct buf *out, const struct emission *m);

@@ -135,6 +135,37 @@ def test_7_a_tool_that_answers_with_an_error_may_be_called_again(box):
     assert [e["state"] for e in effects(g)] == ["done", "failed"]
 
 
+def test_7_an_error_of_a_tool_that_may_have_done_a_part_is_given_again(box):
+    box.config(AUTO)
+    g = box.serve()
+    s = g.session()
+    first = shell(g, s, "echo a >> world; echo half; exit 3", idempotency_key="k")
+    assert first.is_error and "half" in first.text and not first.outcome.get("cached"), first.text
+    again = shell(g, s, "echo a >> world; echo half; exit 3", idempotency_key="k")
+    assert again.is_error and again.outcome["cached"]
+    assert again.block["content"] == first.block["content"] and again.error_class == first.error_class
+    assert lines(box) == ["a"]
+    assert shell(g, s, "echo b >> world", idempotency_key="k").error_class == "validation_error"
+    g.stop()
+    g = box.serve()
+    s = g.session()
+    kept = shell(g, s, "echo a >> world; echo half; exit 3", idempotency_key="k")
+    assert kept.is_error and kept.block["content"] == first.block["content"] and lines(box) == ["a"]
+    (one,) = effects(g)
+    assert one["state"] == "done" and one["error"]
+    assert box.run("effects", "verify").returncode == 0
+    assert shell(g, s, "echo a >> world; echo half; exit 3", idempotency_key="l").is_error
+    assert lines(box) == ["a", "a"]
+
+
+def test_7_an_error_of_a_pure_tool_is_not_kept(box):
+    g = box.serve()
+    s = g.session()
+    assert g.call(s, "read_file", {"path": "f"}, idempotency_key="k").is_error
+    box.write("f", "one")
+    assert g.call(s, "read_file", {"path": "f"}, idempotency_key="k").text == "one"
+
+
 def test_7_a_timeout_leaves_an_unknown_effect_that_is_not_repeated(box):
     box.config(AUTO + "tools: {shell: {timeout_seconds: 1}}\n")
     g = box.serve()

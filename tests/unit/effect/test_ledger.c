@@ -342,6 +342,26 @@ parts_come_back_as_they_were(void **state)
 	for (size_t i = 0; i < text.len; i++)
 		assert_false(emission_read(str_upto(buf_str(&text), i), &out));
 	assert_false(emission_read(S("{}"), &out));
+	assert_null(out.error.ptr);
+	buf_done(&text);
+}
+
+static void
+test_7_an_error_comes_back_as_it_was(void **state)
+{
+	struct emission in = {S("{}"), S(""), S(""), S(""), S("{\"text\":\"}}\"}")}, out;
+	struct buf text = BUF_INIT(4096);
+
+	(void)state;
+	emission_write(&text, &in);
+	assert_true(emission_read(buf_str(&text), &out));
+	assert_true(str_eq(in.content, out.content) && str_eq(in.error, out.error));
+	buf_reset(&text);
+	in.error = S("{}");
+	emission_write(&text, &in);
+	assert_true(emission_read(buf_str(&text), &out) && str_is(out.error, "{}"));
+	for (size_t i = 0; i < text.len; i++)
+		assert_false(emission_read(str_upto(buf_str(&text), i), &out));
 	buf_done(&text);
 }
 
@@ -390,6 +410,7 @@ main(void)
 	    TEST(forgetting_keeps_the_chain),
 	    TEST(compensation_begins_once),
 	    TEST(parts_come_back_as_they_were),
+	    TEST(test_7_an_error_comes_back_as_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
