@@ -197,16 +197,21 @@ is_still_the_same(const struct call *c)
 }
 
 static enum verdict
+refuse_other(struct call *c)
+{
+	return call_fail(c, E_CHANGED, "%.*s has changed since this call was made",
+			 STR_ARG(c->tool->name));
+}
+
+static enum verdict
 begin(struct call *c)
 {
 	enum verdict v = superseding_look(c); /* a person may have thought for long */
 
+	CHECK(c->taken || !claim_needed(c));
 	if (v != NEXT)
 		return v;
-	if (is_still_the_same(c))
-		return launch(c);
-	return call_fail(c, E_CHANGED, "%.*s has changed since this call was made",
-			 STR_ARG(c->tool->name));
+	return is_still_the_same(c) ? launch(c) : refuse_other(c);
 }
 
 enum verdict
@@ -214,7 +219,11 @@ dispatch_enter(struct call *c)
 {
 	struct err e;
 
-	if (!claim_needed(c) || c->taken || !is_still_the_same(c))
+	/* At once: while somebody decides about a new message it may come back as it was, and
+	 * nothing would have been written down. */
+	if (!is_still_the_same(c))
+		return refuse_other(c);
+	if (!claim_needed(c) || c->taken)
 		return begin(c);
 	if (claim_take(c, &e) < 0)
 		return call_fail_with(c, &e);
@@ -230,7 +239,7 @@ held(struct call *c)
 	if (!claim_answered(c)) /* cancelled or not: what is taken has to be settled */
 		return WAIT;
 	const struct claim_found *f = claim_found(c, &e);
-	enum verdict v = f ? replay_judge(c, f) : call_fail_with(c, &e);
+	enum verdict v = f ? replay_taken(c, f) : call_fail_with(c, &e);
 	if (v == NEXT)
 		claim_begun(c);
 	claim_drop(c);

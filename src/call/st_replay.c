@@ -203,7 +203,7 @@ count(struct call *c, const struct claim_found *f)
 	c->gw->metrics.checks[!f ? CHECK_FAILED : other ? CHECK_MISMATCH : found[f->state]]++;
 }
 
-enum verdict
+static enum verdict
 replay_judge(struct call *c, const struct claim_found *f)
 {
 	if (f->state == CLAIM_NONE || f->state == CLAIM_FAILED)
@@ -221,6 +221,16 @@ replay_judge(struct call *c, const struct claim_found *f)
 			 "%.*s); somebody has to look, and to say so: holdfast effects resolve "
 			 "%.*s --done or --not-done",
 			 STR_ARG(f->effect), STR_ARG(f->effect));
+}
+
+/* Whether it is ours now. That it may be done again is not enough: then it would be in no ledger.
+ */
+enum verdict
+replay_taken(struct call *c, const struct claim_found *f)
+{
+	enum verdict v = replay_judge(c, f);
+
+	return v == NEXT && f->state != CLAIM_NONE ? busy(c) : v;
 }
 
 /* ---- the stage ---- */

@@ -129,8 +129,8 @@ void claim_begun(struct call *c);                         /* it is ours, and on 
 void claim_ran(struct call *c, const struct output *out); /* an attempt is over */
 /* An error of a tool that was told to stop: does it say that nothing was done? */
 bool claim_tells(const struct tool *t, const struct output *out);
-/* st_replay.c: NEXT when nothing stands in the way; else the result, or why not. */
-enum verdict replay_judge(struct call *c, const struct claim_found *f);
+/* st_replay.c: NEXT when what was to be taken is ours; else the result, or why not. */
+enum verdict replay_taken(struct call *c, const struct claim_found *f);
 
 /* effects.c: unknown ones this agent was not told of, as JSON objects; once. */
 void effects_mention(struct gateway *gw, const struct session *s, struct buf *out);
