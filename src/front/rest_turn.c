@@ -73,6 +73,40 @@ submit(const struct visit *v, struct session *s, const struct turn_body *body, s
 	return 0;
 }
 
+/* As a word, or as the string it is in draft-ietf-httpapi-idempotency-key-header. */
+static struct str
+unquoted(struct str s)
+{
+	bool quoted = s.len >= 2 && s.ptr[0] == '"' && s.ptr[s.len - 1] == '"';
+
+	return quoted ? (struct str){s.ptr + 1, s.len - 2} : s;
+}
+
+/* Idempotency-Key: the key of a message with one call. */
+static int
+read_key_header(const struct http_request *r, struct turn_body *body, struct err *e)
+{
+	size_t times = http_header_times(r, "idempotency-key");
+	struct str key = times ? unquoted(http_header(r, "idempotency-key")) : S("");
+
+	if (times == 0)
+		return 0;
+	if (times > 1 || !key.len || key.len > LIMIT_IDEMPOTENCY_KEY || !str_is_utf8(key))
+		return err_set(e, E_BAD_REQUEST,
+			       "Idempotency-Key: must be there once, with 1 to %d bytes of text",
+			       LIMIT_IDEMPOTENCY_KEY);
+	if (body->count != 1)
+		return err_set(e, E_BAD_REQUEST,
+			       "Idempotency-Key: is for a message with one call; give each of "
+			       "several an idempotency_key of its own");
+	struct str *own = &body->calls[0].idempotency_key;
+	if (own->ptr && !str_eq(*own, key))
+		return err_set(e, E_BAD_REQUEST,
+			       "Idempotency-Key: the call has another idempotency_key");
+	*own = key;
+	return 0;
+}
+
 void
 route_turn_create(const struct visit *v)
 {
@@ -86,6 +120,8 @@ route_turn_create(const struct visit *v)
 	int code = body_parse(v->http, &doc, &e);
 	if (code == 0)
 		code = turn_body_read(doc, &body, &e);
+	if (code == 0)
+		code = read_key_header(v->http, &body, &e);
 	if (code == 0)
 		code = submit(v, s, &body, &e);
 	if (code < 0)

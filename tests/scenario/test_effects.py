@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import resource
 import sqlite3
 import threading
 
@@ -266,6 +267,62 @@ def test_7_an_interrupted_effect_is_told_to_its_agent_once(box):
     assert "provenance" not in g.call(s, "list_dir", {"path": "."}).outcome
     assert g.ok("GET", "/status")["effects"]["unknown"] == 1
     assert [c["state"] for c in g.ok("GET", "/calls?all=1")["calls"] if c["tool_name"] == "shell"] == ["unknown"]
+
+
+def test_7_done_and_the_ledger_could_not_be_told(box):
+    """The disk is full when an effect is over: it is not lost, and nobody does it again."""
+    box.config(AUTO)
+    command = "echo a >> world; while ! test -e go; do sleep 0.05; done"
+    g = box.serve()
+    s = g.session()
+    state = os.path.join(box.env["XDG_STATE_HOME"], "holdfast")
+
+    def fill():
+        sizes = [os.path.getsize(os.path.join(state, name)) for name in ("effects.db-wal", "holdfast.db-wal")]
+        resource.prlimit(g.process.pid, resource.RLIMIT_FSIZE, (min(sizes), resource.RLIM_INFINITY))
+
+    def empty():
+        resource.prlimit(g.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+    for key, killed in (("k", False), ("l", True)):
+        turn = g.start(s, "shell", {"command": command}, idempotency_key=key)
+        until(lambda: len(lines(box)) == 1, "it is at work")
+        fill()
+        box.write("go", "")
+        assert g.turn(s, turn["turn_id"])["calls"][0]["is_error"] is False
+        again = shell(g, s, command, idempotency_key=key)
+        assert again.is_error and lines(box) == ["a"], again.text
+        if killed:
+            g.kill()
+            g = box.serve()
+            s = g.session()
+            assert "not known" in shell(g, s, command, idempotency_key=key).text
+        else:
+            empty()
+            until(lambda: shell(g, s, command, idempotency_key=key).outcome.get("cached"), "it is written down")
+        assert lines(box) == ["a"]
+        assert box.run("effects", "verify").returncode == 0
+        os.unlink(os.path.join(box.workspace, "go"))
+        os.unlink(os.path.join(box.workspace, "world"))
+
+
+def test_7_a_key_in_the_head_of_a_request(box):
+    box.config(AUTO)
+    g = box.serve()
+    s = g.session()
+    path = "/sessions/%s/turns" % s
+    body = {"name": "shell", "input": {"command": "echo a >> world"}}
+
+    def post(key, body):
+        return g.request("POST", path, body, headers={"Idempotency-Key": key})
+    assert post("k", body)[0] == 200 and post('"k"', body)[0] == 200 and lines(box) == ["a"]
+    assert g.call(s, "shell", body["input"], idempotency_key="k").outcome["cached"]
+    assert post("k", {**body, "idempotency_key": "k"})[0] == 200 and lines(box) == ["a"]
+    assert post("l", {**body, "idempotency_key": "k"})[0] == 400
+    assert post("", body)[0] == 400 and post("x" * 257, body)[0] == 400
+    two = [{"type": "tool_use", "id": i, "name": "shell", "input": body["input"]} for i in ("a", "b")]
+    assert post("m", {"content": two})[0] == 400
+    assert lines(box) == ["a"]
 
 
 def test_7_keys_over_mcp(box):
