@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -365,6 +366,163 @@ test_7_an_error_comes_back_as_it_was(void **state)
 	buf_done(&text);
 }
 
+/* ---- a full disk ---- */
+
+static void
+files_limit(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* No file may grow beyond what the log of the ledger has now. */
+static void
+disk_fill(void)
+{
+	char wal[128];
+	struct stat st;
+
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	assert_int_equal(stat(wal, &st), 0);
+	files_limit((rlim_t)st.st_size);
+}
+
+static int
+try_take(struct ledger *l, const char *key, const char *effect)
+{
+	struct claims *c = ledger_claims(l);
+	struct claim_ask ask = {.key = str_of(key),
+				.digest = S(DIGEST),
+				.effect = str_of(effect),
+				.keep_ms = 60000,
+				.record = &record};
+
+	assert_int_equal(c->ops->take(c, &ask, answer, NULL), 0);
+	loop_run(loop);
+	return came.code;
+}
+
+static int
+try_settle(struct ledger *l, const char *effect)
+{
+	struct claims *c = ledger_claims(l);
+	struct claim_end end = {.effect = str_of(effect),
+				.state = CLAIM_DONE,
+				.result = S("{\"n\":1}")};
+
+	assert_int_equal(c->ops->settle(c, &end, answer, NULL), 0);
+	loop_run(loop);
+	return came.code;
+}
+
+static void
+test_7_a_full_disk_begins_nothing_and_forgets_nothing(void **state)
+{
+	struct ledger *l = open_ledger();
+
+	(void)state;
+	assert_int_equal(take(l, "k", "eff_1"), CLAIM_NONE);
+	disk_fill();
+	assert_int_equal(try_settle(l, "eff_1"), E_STORE); /* the effect has happened */
+	assert_int_equal(ledger_health(l, NULL), E_STORE);
+	assert_int_equal(try_take(l, "j", "eff_2"), E_STORE);
+	assert_int_equal(try_take(l, "k", "eff_2"), E_STORE);
+	files_limit(RLIM_INFINITY);
+	assert_int_equal(take(l, "j", "eff_3"), CLAIM_NONE);
+	assert_int_equal(ledger_health(l, NULL), 0);
+	assert_int_equal(look(l, "k"), CLAIM_DONE); /* what had to be written was not given up */
+	assert_string_equal(came.result, "{\"n\":1}");
+	verifies(l, true);
+	ledger_free(l);
+}
+
+static void
+test_7_a_full_disk_to_the_end_leaves_it_unknown(void **state)
+{
+	(void)state;
+	pid_t child = fork();
+	if (child == 0) {
+		struct err e;
+		loop_new(&loop, &e);
+		struct ledger *l = open_ledger();
+		take(l, "k", "eff_1");
+		disk_fill();
+		int code = try_settle(l, "eff_1");
+		ledger_free(l); /* it cannot be written now either, and is not waited for */
+		_exit(code == E_STORE ? 0 : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	verdict = CLAIM_UNKNOWN;
+	struct ledger *l = open_ledger();
+	assert_int_equal(take(l, "k", "eff_2"), CLAIM_UNKNOWN);
+	assert_string_equal(came.effect, "eff_1");
+	verifies(l, true);
+	ledger_free(l);
+}
+
+/* ---- many ---- */
+
+#define MANY 100000
+#define MANY_DEAD 500 /* of them, under way when the process died */
+
+static void
+many_write(struct ledger *l)
+{
+	struct claims *c = ledger_claims(l);
+	char key[24], effect[24];
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(key, sizeof(key), "k%06d", i);
+		snprintf(effect, sizeof(effect), "eff_%06d", i);
+		struct claim_ask ask = {.key = str_of(key),
+					.digest = S(DIGEST),
+					.effect = str_of(effect),
+					.keep_ms = 600000,
+					.record = &record};
+		struct claim_end end = {.effect = ask.effect,
+					.state = i % 3 ? CLAIM_DONE : CLAIM_FAILED,
+					.result = i % 3 ? ask.effect : (struct str){NULL, 0}};
+		assert_int_equal(c->ops->take(c, &ask, NULL, NULL), 0);
+		if (i >= MANY_DEAD)
+			assert_int_equal(c->ops->settle(c, &end, NULL, NULL), 0);
+		if (i % 5000 == 4999)
+			look(l, key); /* all before it are through */
+	}
+}
+
+static void
+test_7_a_hundred_thousand_are_known_after_a_restart(void **state)
+{
+	(void)state;
+	pid_t child = fork();
+	if (child == 0) {
+		struct err e;
+		loop_new(&loop, &e);
+		many_write(open_ledger());
+		_exit(0);
+	}
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	verdict = CLAIM_UNKNOWN;
+	struct ledger *l = open_ledger();
+	assert_int_equal(ledger_unknown(l), MANY_DEAD);
+	assert_int_equal(take(l, "k000499", "eff_x"), CLAIM_UNKNOWN);
+	assert_int_equal(found_orphans.count, MANY_DEAD);
+	assert_int_equal(take(l, "k000500", "eff_x"), CLAIM_DONE);
+	assert_string_equal(came.result, "eff_000500");
+	assert_int_equal(take(l, "k099998", "eff_x"), CLAIM_DONE);
+	assert_string_equal(came.result, "eff_099998");
+	assert_int_equal(take(l, "k099999", "eff_x"), CLAIM_NONE); /* it had failed */
+	verifies(l, true);
+	ledger_free(l);
+}
+
 static int
 setup(void **state)
 {
@@ -411,6 +569,9 @@ main(void)
 	    TEST(compensation_begins_once),
 	    TEST(parts_come_back_as_they_were),
 	    TEST(test_7_an_error_comes_back_as_it_was),
+	    TEST(test_7_a_full_disk_begins_nothing_and_forgets_nothing),
+	    TEST(test_7_a_full_disk_to_the_end_leaves_it_unknown),
+	    TEST(test_7_a_hundred_thousand_are_known_after_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
