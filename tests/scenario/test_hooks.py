@@ -8,7 +8,7 @@ from lib import Skip, processes_with, until
 
 numbers = itertools.count(1)
 
-STAGES = ["record", "admit", "resolve", "hooks", "args", "scope", "policy", "confirm", "slot", "dispatch", "result"]
+STAGES = ["record", "admit", "resolve", "hooks", "args", "scope", "replay", "policy", "confirm", "slot", "dispatch", "result"]
 
 
 def mark():
@@ -317,7 +317,7 @@ def test_6_the_pipeline_is_printed_as_calls_walk_it(box):
     assert [stage["name"] for stage in printed["stages"]] == STAGES
     assert all(stage["by"] == "holdfast" and stage["sentence"] for stage in printed["stages"])
     entries = {stage["name"]: stage["entries"] for stage in printed["stages"]}
-    assert [entries[name] for name in STAGES] == [3] * 5 + [2] * 6, entries
+    assert [entries[name] for name in STAGES] == [3] * 5 + [2] * 7, entries
     times = {stage["name"]: (stage["total_us"], stage["max_us"]) for stage in printed["stages"]}
     assert all(most <= total for total, most in times.values())
     assert times["hooks"][0] > times["policy"][0]  # three programs were waited for there
@@ -327,7 +327,7 @@ def test_6_the_pipeline_is_printed_as_calls_walk_it(box):
     done = box.run("pipeline")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines[1:12]] == STAGES
+    assert [line.split()[0] for line in lines[1 : 1 + len(STAGES)]] == STAGES
     assert "PreToolUse   *: printf 'all ' >>trace (config)" in lines
 
 
