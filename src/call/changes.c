@@ -134,6 +134,10 @@ about(struct witness *w, const struct file_change *ch, struct err *e)
 		return err_plain(e, E_NOMEM);
 	if (cs->undo)
 		undo_about(cs->undo, &cs->author, ch, &one->note);
+	if (one->note.unseen) {
+		change_free(one);
+		return err_set(e, E_STORE, "what is about to be changed could not be noted");
+	}
 	crash_at(CRASH_FILE_NOTED);
 	pthread_mutex_lock(&cs->lock);
 	list_push(&cs->pending, &one->node);

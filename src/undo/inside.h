@@ -71,6 +71,12 @@ int undo__failed(struct undo *u, const char *what, struct err *e);
 void undo__row_done(struct undo_row *r);
 bool undo__undoable(const struct undo_row *r);
 
+/* missed.c. That a change could not be noted is marked beside the file: what is not noted is not
+ * taken for not begun then. */
+bool undo__missed_mark(struct undo *u); /* with the lock held; false: not even that */
+bool undo__missed(struct undo *u);
+void undo__missed_forget(struct undo *u, int64_t before_us);
+
 /* undo.c. As undo_about; undoes: the change this takes back, or NULL. */
 void undo__note(struct undo *u, const struct undo_author *by, const struct file_change *ch,
 		const struct undo_row *undoes, struct undo_note *ret);

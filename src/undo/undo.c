@@ -10,6 +10,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 
+/* Whoever made a change that could not be noted is over by then, or was found dead. */
+#define MISSED_KEPT_US (24 * 3600 * INT64_C(1000000))
+
 /* ---- life ---- */
 
 int
@@ -100,6 +103,7 @@ undo_expire(struct undo *u, int64_t now_us, struct err *e)
 		vacuum(u);
 	else
 		code = undo__failed(u, "expire", e);
+	undo__missed_forget(u, now_us - MISSED_KEPT_US);
 	pthread_mutex_unlock(&u->lock);
 	return code;
 }
@@ -262,6 +266,7 @@ put(struct undo *u, const struct undo_author *by, const struct file_change *ch, 
 		undo__failed(u, "change", &n->why);
 		n->undoable = false;
 		n->id.text[0] = '\0';
+		n->unseen = !d->made && !undo__missed_mark(u);
 	}
 	relax(u, false);
 	pthread_mutex_unlock(&u->lock);

@@ -49,6 +49,7 @@ struct undo_note {
 	struct id id; /* chg_...; "": it could not even be noted */
 	bool undoable;
 	struct err why; /* when it is not */
+	bool unseen;    /* without an id: after a crash nobody would know that it was begun */
 };
 
 /* Of a change that is about to be made. Never fails: what cannot be kept cannot be undone. */
@@ -62,8 +63,8 @@ void undo_found(struct undo *u, const struct undo_author *by, const struct file_
 
 /*
  * Of a call whose process died: did it do what it was about to? By the files themselves, compared
- * with what was noted before each was touched. UNCLEAR: somebody has changed one since, or it
- * cannot be read.
+ * with what was noted before each was touched. UNCLEAR: somebody has changed one since, it cannot
+ * be read, or nothing is noted and lately something could not be.
  */
 enum undo_verdict { UNDO_NOT_DONE, UNDO_DONE, UNDO_UNCLEAR };
 enum undo_verdict undo_verdict(struct undo *u, struct str call, const char *const *shut);

@@ -57,6 +57,8 @@ undo_verdict(struct undo *u, struct str call, const char *const *shut)
 		undo__row_done(&r);
 	}
 	(void)sqlite3_reset(u->ops[OP_OF_CALL]);
+	if (n == 0 && undo__missed(u))
+		all = UNDO_UNCLEAR;
 	pthread_mutex_unlock(&u->lock);
 	return all;
 }

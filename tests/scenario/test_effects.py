@@ -306,6 +306,29 @@ def test_7_done_and_the_ledger_could_not_be_told(box):
         os.unlink(os.path.join(box.workspace, "world"))
 
 
+def test_7_a_write_that_could_not_be_noted_is_not_taken_for_not_done(box):
+    box.config(AUTO)
+    box.write("a", "one")
+    box.serve().stop()
+    state = os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "undo.db")
+    box.env["HOLDFAST_CRASH_AT"] = "file-renamed"
+    g = box.serve()
+    del box.env["HOLDFAST_CRASH_AT"]
+    s = g.session()
+    holding = sqlite3.connect(state)
+    holding.execute("BEGIN IMMEDIATE")
+    g.start(s, "write_file", {"path": "a", "content": "two"}, idempotency_key="k")
+    until(lambda: g.process.poll() is not None, "it is dead", 40)
+    holding.rollback()
+    holding.close()
+    assert box.read("a") == "two" and os.path.exists(state + ".missed")
+    box.write("a", "three")
+    g = box.serve()
+    s = g.session()
+    again = g.call(s, "write_file", {"path": "a", "content": "two"}, idempotency_key="k")
+    assert "not known" in again.text and box.read("a") == "three", again.text
+
+
 def test_7_a_key_in_the_head_of_a_request(box):
     box.config(AUTO)
     g = box.serve()
