@@ -16,6 +16,9 @@
 
 #include "provider/http_inside.h"
 
+/* For the person who can. */
+#define CLOSED ": it is private; tool_gateway.providers.http.allow lets it through"
+
 struct http_provider {
 	struct provider provider; /* what tools point to */
 	struct loop *loop;
@@ -153,8 +156,8 @@ fail(struct errand *r, const struct err *e, bool sent, bool broke)
 	struct output *o = &r->job->out;
 	struct buf text = BUF_INIT(sizeof(e->text));
 
-	buf_addf(&text, "%.*s: %s", STR_ARG(str_utf8_upto(plan_of(r->job)->host, 100)),
-		 err_text(e));
+	buf_addf(&text, "%.*s: %s%s", STR_ARG(str_utf8_upto(plan_of(r->job)->host, 100)),
+		 err_text(e), e->code == E_PERMISSION && broke ? CLOSED : "");
 	http__redact(plan_of(r->job), &text);
 	err_set(&o->err, e->code, "%.*s", STR_ARG(buf_str(&text)));
 	snprintf(o->err.inside, sizeof(o->err.inside), "%s", e->inside);
