@@ -6,14 +6,37 @@
 #include "cli/args.h"
 #include "cli/term.h"
 
+/* What the commands of the program are for, from this one on. */
+static const struct {
+	const char *first, *title;
+} parts[] = {
+    {"tools", "Tools, calls, and what came of them"},
+    {"watch", "While agents are at work"},
+    {"serve", "The gateway"},
+    {"add", "What is behind it"},
+    {"tenants", "Where several share it"},
+    {"kernel", "For those who build on it"},
+    {"version", "About the program"},
+};
+
+static void
+print_title(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (strcmp(parts[i].first, name) == 0)
+			printf("%s%s:\n", i ? "\n" : "", parts[i].title);
+}
+
 static void
 print_commands(const char *group)
 {
-	printf("\nCommands:\n");
+	printf("\n%s", *group ? "Commands:\n" : "");
 	for (size_t i = 0; i < command_count; i++) {
 		const char *name = command_within(&command_rows[i], group);
+		if (name && !*group)
+			print_title(name);
 		if (name)
-			printf("  %s%-10s%s %s\n", paint(stdout, BOLD), name, paint(stdout, PLAIN),
+			printf("  %s%-11s%s %s\n", paint(stdout, BOLD), name, paint(stdout, PLAIN),
 			       command_rows[i].sentence);
 	}
 }

@@ -32,7 +32,7 @@ COMMANDS = [
     (["cancel", "nothing-like-it"], NO_GATEWAY, REFUSED, "nothing-like-it"),
     (["status"], NO_GATEWAY, FINE, "is running"),
     (["version"], FINE, FINE, "holdfast "),
-    (["help"], FINE, FINE, "Commands:"),
+    (["help"], FINE, FINE, "The gateway:"),
     (["completion", "bash"], FINE, FINE, "complete"),
     (["stop"], NO_GATEWAY, FINE, "stopped"),  # the last: it ends the gateway
 ]
@@ -40,8 +40,13 @@ COMMANDS = [
 
 def names(box):
     """All commands the program lists."""
-    listed = box.run("--help").stdout.partition("Commands:")[2].partition("\n\n")[0]
-    return re.findall(r"^  ([\w-]+)", listed, re.M)
+    return re.findall(r"^  ([\w-]+)", box.run("--help").stdout, re.M)
+
+
+def test_8_help_is_in_parts(box):
+    parts = box.run("--help").stdout.split("\n\n")[2:-1]
+    assert len(parts) == 7 and all(re.fullmatch(r"[A-Z][^\n]*:(\n  [\w-]+ +[A-Z].*)+", part) for part in parts), parts
+    assert "tenant" not in "".join(part for part in parts if not part.startswith("Where several share it:")), parts
 
 
 def test_every_command_has_its_exit_code_without_a_gateway(box):
