@@ -246,6 +246,6 @@ def test_7_killed_again_and_again_nothing_is_done_twice(box):
         for t in filter(lambda t: t.ident, threads):
             t.join(30)
     unknown = judge(box, load.world, load.kinds, load.answers)
-    print("seed %d: %d kills, %d calls, %d done, %d unknown" % (
+    print("note: crash accounting, seed %d: %d kills, %d calls, %d done, %d unknown" % (
         seed, kills, load.made, len(load.answers), unknown))
     assert kills >= min(KILLS, 50), "only %d kills in %d s" % (kills, SECONDS)
