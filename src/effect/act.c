@@ -340,12 +340,12 @@ ledger__sweep_now(struct ledger *l)
 	return rc;
 }
 
-/* As `stands`, of a key; an orphan there is looked into first. */
+/* As `stands`; an orphan there is looked into first. */
 static int
-stands_now(struct ledger *l, struct str key, struct standing *ret)
+stands_now(struct ledger *l, enum statement by, struct str what, struct standing *ret)
 {
 	for (;;) {
-		int rc = stands(l, ST_BY_CLAIM, key, ret);
+		int rc = stands(l, by, what, ret);
 		if (rc != SQLITE_OK || ret->state != CLAIM_STARTED || ledger__alive(l, ret->owner))
 			return rc;
 		if (!l->in_write) {
@@ -363,7 +363,7 @@ static int
 act_look(struct ledger *l, struct op *op)
 {
 	struct standing s;
-	int rc = stands_now(l, op->texts[T_KEY], &s);
+	int rc = stands_now(l, ST_BY_CLAIM, op->texts[T_KEY], &s);
 
 	op->found = (struct claim_found){0};
 	if (rc == SQLITE_OK && s.state != CLAIM_NONE && !is_over(&s))
@@ -433,7 +433,7 @@ make_free(struct ledger *l, struct op *op)
 {
 	struct standing s;
 	char old[64];
-	int rc = stands_now(l, op->texts[T_KEY], &s);
+	int rc = stands_now(l, ST_BY_CLAIM, op->texts[T_KEY], &s);
 
 	op->found = (struct claim_found){0};
 	if (rc != SQLITE_OK || s.state == CLAIM_NONE)
@@ -461,17 +461,27 @@ act_take(struct ledger *l, struct op *op, enum claim_state state)
 	return rc == SQLITE_OK && op->found.state == CLAIM_NONE ? insert(l, op, state) : rc;
 }
 
+/* What is under way is for its own process to tell, and not for a person who has looked too soon:
+ * its key would be free while it is at work. */
+static bool
+may_settle(const struct ledger *l, const struct standing *s, struct str by)
+{
+	if (s->state == CLAIM_STARTED)
+		return s->owner == l->owner && !str_is(by, "person");
+	return s->state == CLAIM_UNKNOWN && by.ptr;
+}
+
 static int
 act_settle(struct ledger *l, struct op *op)
 {
 	struct standing s;
 	const struct str *t = op->texts;
-	int rc = stands(l, ST_BY_ID, t[T_EFFECT], &s);
+	int rc = stands_now(l, ST_BY_ID, t[T_EFFECT], &s);
 
 	op->found = (struct claim_found){0};
 	if (rc == SQLITE_OK && s.state != CLAIM_NONE)
 		rc = found_fill(op, &s);
-	bool may = s.state == CLAIM_STARTED || (s.state == CLAIM_UNKNOWN && t[T_BY].ptr);
+	bool may = may_settle(l, &s, t[T_BY]);
 	sqlite3_reset(s.st);
 	if (rc != SQLITE_OK || !may)
 		return rc;

@@ -348,6 +348,21 @@ def test_7_a_key_in_the_head_of_a_request(box):
     assert lines(box) == ["a"]
 
 
+def test_7_what_is_at_work_cannot_be_resolved(box):
+    box.config(AUTO)
+    g = box.serve()
+    s = g.session()
+    command = "echo a >> world; while ! test -e go; do sleep 0.05; done"
+    turn = g.start(s, "shell", {"command": command}, idempotency_key="k")
+    until(lambda: lines(box) == ["a"], "it is at work")
+    (one,) = effects(g)
+    g.refused(409, "duplicate_in_flight", "POST", "/effects/%s/resolve" % one["id"], {"done": False})
+    assert box.run("effects", "resolve", one["id"], "--not-done").returncode != 0
+    box.write("go", "")
+    assert g.turn(s, turn["turn_id"])["calls"][0]["is_error"] is False
+    assert effects(g)[0]["state"] == "done" and lines(box) == ["a"]
+
+
 def test_7_keys_over_mcp(box):
     box.config(AUTO)
     g = box.serve()

@@ -212,7 +212,7 @@ the_unknown_waits_for_a_word(void **state)
 
 /* Dies with an effect under way. */
 static void
-die_started(void)
+die_started(const char *key)
 {
 	pid_t child = fork();
 
@@ -221,7 +221,7 @@ die_started(void)
 		struct ledger *l;
 		loop_new(&loop, &e);
 		ledger_open(&(struct ledger_spec){.loop = loop, .path = path}, &l, &e);
-		take(l, "k", "eff_dead");
+		take(l, key, "eff_dead");
 		_exit(0); /* nothing is closed */
 	}
 	int status;
@@ -233,7 +233,7 @@ static void
 the_dead_are_looked_into_at_the_opening(void **state)
 {
 	(void)state;
-	die_started();
+	die_started("k");
 	verdict = CLAIM_UNKNOWN;
 	struct ledger *l = open_ledger();
 	assert_int_equal(ledger_unknown(l), 1);
@@ -250,7 +250,7 @@ the_dead_are_looked_into_when_they_are_met(void **state)
 	struct ledger *l = open_ledger();
 
 	(void)state;
-	die_started();
+	die_started("k");
 	verdict = CLAIM_DONE;
 	assert_int_equal(look(l, "k"), CLAIM_DONE); /* a look alone has to write */
 	assert_string_equal(came.result, "");
@@ -364,6 +364,28 @@ test_7_an_error_comes_back_as_it_was(void **state)
 	for (size_t i = 0; i < text.len; i++)
 		assert_false(emission_read(str_upto(buf_str(&text), i), &out));
 	buf_done(&text);
+}
+
+static void
+test_7_what_is_at_work_is_not_settled_by_others(void **state)
+{
+	struct ledger *a = open_ledger(), *b = open_ledger();
+
+	(void)state;
+	take(a, "k", "eff_1");
+	assert_int_equal(settle_by(a, "eff_1", CLAIM_FAILED, NULL, "person"), CLAIM_STARTED);
+	assert_int_equal(settle_by(b, "eff_1", CLAIM_FAILED, NULL, "person"), CLAIM_STARTED);
+	assert_int_equal(settle(b, "eff_1", CLAIM_FAILED, NULL), CLAIM_STARTED);
+	assert_int_equal(take(b, "k", "eff_2"), CLAIM_STARTED);
+	assert_int_equal(settle(a, "eff_1", CLAIM_DONE, "{}"), CLAIM_DONE);
+	/* Of one that is dead a person may tell at once. */
+	die_started("j");
+	verdict = CLAIM_UNKNOWN;
+	assert_int_equal(settle_by(b, "eff_dead", CLAIM_DONE, NULL, "person"), CLAIM_DONE);
+	assert_int_equal(look(a, "j"), CLAIM_DONE);
+	verifies(a, true);
+	ledger_free(a);
+	ledger_free(b);
 }
 
 /* ---- a full disk ---- */
@@ -569,6 +591,7 @@ main(void)
 	    TEST(compensation_begins_once),
 	    TEST(parts_come_back_as_they_were),
 	    TEST(test_7_an_error_comes_back_as_it_was),
+	    TEST(test_7_what_is_at_work_is_not_settled_by_others),
 	    TEST(test_7_a_full_disk_begins_nothing_and_forgets_nothing),
 	    TEST(test_7_a_full_disk_to_the_end_leaves_it_unknown),
 	    TEST(test_7_a_hundred_thousand_are_known_after_a_restart),
