@@ -275,6 +275,38 @@ look_at_server(struct visit *v, const struct json *server)
 }
 
 static void
+find_problem(struct visit *v, const char *what, struct str problem)
+{
+	struct buf text = BUF_INIT(16 * KIB);
+
+	text_safe(&text, problem, SAFE_LINE);
+	if (text.len)
+		find(v, BAD, what, buf_str(&text), S(""));
+	buf_done(&text);
+}
+
+/* Tools that are defined, and are not there. */
+static void
+look_at_definitions(struct visit *v, struct api *api)
+{
+	const struct str pointer = S("/definitions/problems");
+	struct reply status = {0};
+
+	if (api_get(api, &status, "/status") != EXIT_FINE)
+		return;
+	for (struct json_iter it = json_iter(json_pointer(status.root, pointer)); json_next(&it);)
+		find_problem(v, "definitions", json_str(it.value));
+	const struct json *imports = json_pointer(status.root, S("/imports"));
+	for (struct json_iter it = json_iter(imports); json_next(&it);) {
+		find_problem(v, "openapi", member(it.value, "problem"));
+		struct json_iter each = json_iter(json_get(it.value, S("problems")));
+		while (json_next(&each))
+			find_problem(v, "openapi", json_str(each.value));
+	}
+	api_done(&status);
+}
+
+static void
 look_at_servers(struct visit *v, const char *file)
 {
 	struct reply servers = {0};
@@ -285,10 +317,12 @@ look_at_servers(struct visit *v, const char *file)
 	int code = api_open(API_DRY | API_ALONE | API_SERVERS, file, &api, &e);
 	log_set_form(LOG_FORM_JSON);
 	log_set_level(LOG_INFO); /* what servers say */
-	if (code < 0)
+	if (code < 0) {
 		findf(v, BAD, "servers", "%s", err_text(&e));
-	else
+	} else {
+		look_at_definitions(v, api);
 		(void)servers_wait(api, NULL, PATIENCE_MS, &servers); /* it says what is wrong */
+	}
 	api_close(api);
 	log_set_sink(NULL, NULL);
 	for (struct json_iter it = json_iter(json_get(servers.root, S("servers"))); json_next(&it);)

@@ -1,6 +1,7 @@
 """MCP servers by configuration: variables, reloading, the commands that change the file, pins, doctor (issue 5)."""
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -460,6 +461,20 @@ def test_doctor_finds_what_is_wrong(box):
     configure(box, {"good": entry(box)})
     fine = box.run("doctor")
     assert fine.returncode == 0 and "nothing is wrong" in fine.stdout, fine.stdout
+
+
+def test_7_doctor_finds_tools_that_could_not_be_defined(box):
+    box.config("""
+definitions:
+  - {name: refund, description: Pays back., gateway: http,
+     gateway_config: {url: "https://shop.example/", headers: {Authorization: "Bearer ${NOT_SET_ANYWHERE}"}}}
+openapi:
+  shop: {file: /there/is/no/shop.yaml}
+""")
+    done = box.run("doctor")
+    assert done.returncode == 1 and "2 things are wrong" in done.stdout, done
+    assert re.search(r"wrong +definitions +refund: .*the variable NOT_SET_ANYWHERE is not set", done.stdout), done.stdout
+    assert re.search(r"wrong +openapi +.*/there/is/no/shop.yaml", done.stdout), done.stdout
 
 
 def test_doctor_names_line_and_key(box):
