@@ -521,7 +521,7 @@ act_compensate(struct ledger *l, struct op *op)
 	    rc == SQLITE_OK && s.state ? db_text(s.st, COL_COMPENSATION) : (struct str){NULL, 0};
 	bool idle = !stage.ptr || str_is(stage, "failed");
 	bool may = op->step == COMPENSATION_BEGIN ? s.state == CLAIM_DONE && idle
-						  : str_is(stage, "running");
+						  : stage.ptr && str_is(stage, "running");
 
 	op->found = (struct claim_found){0};
 	if (rc == SQLITE_OK && s.state != CLAIM_NONE && !may)
