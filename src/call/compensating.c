@@ -289,16 +289,14 @@ compensate_start(struct gateway *gw, struct effect_step *s, struct workspace *wh
 	*k = (struct compensating){.gw = gw, .step = s, .done = done, .arg = arg};
 	k->where = workspace_ref(where);
 	buf_init(&k->result, LIMIT_MESSAGE_BYTES);
-	if (gw->stopping)
-		err_plain(&s->err, E_STOPPING);
-	else if (prepare(k, &s->err) == 0 &&
-		 ledger_compensate(gw->ledger,
-				   &(struct compensation){.effect = s->id,
-							  .step = COMPENSATION_BEGIN,
-							  .by = s->call},
-				   begun, k) < 0)
-		err_plain(&s->err, E_STORE);
-	if (s->err.code < 0)
+	int code = gw->stopping ? err_plain(&s->err, E_STOPPING) : prepare(k, &s->err);
+	if (code == 0 && ledger_compensate(gw->ledger,
+					   &(struct compensation){.effect = s->id,
+								  .step = COMPENSATION_BEGIN,
+								  .by = s->call},
+					   begun, k) < 0)
+		code = err_plain(&s->err, E_STORE);
+	if (code != 0)
 		over_soon(k);
 }
 

@@ -86,7 +86,6 @@ struct toolbox_run {
 	bool attended;
 	void (*done)(struct buf *results, void *arg); /* NULL: nobody waits */
 	void *arg;
-	bool starting; /* inside toolbox_start, where nobody is told anything */
 	struct deferred soon;
 };
 
@@ -328,10 +327,7 @@ step_on(struct toolbox_run *r)
 		jw_end(&w);
 		r->next = p->critical ? r->count : r->next + 1;
 	}
-	if (r->starting)
-		defer(r->gw->loop, &r->soon, finish, r);
-	else
-		finish(r);
+	defer(r->gw->loop, &r->soon, finish, r); /* nobody is told anything inside toolbox_start */
 }
 
 /* Stable: in each step as they were given. */
@@ -390,8 +386,6 @@ toolbox_start(struct gateway *gw, struct session *s, const struct toolbox_order 
 		return code;
 	}
 	*ret = r;
-	r->starting = true;
 	step_on(r);
-	r->starting = false;
 	return 0;
 }

@@ -169,7 +169,6 @@ export_all(struct api *api)
 	do {
 		struct reply page = {0};
 		code = api_get(api, &page, "/effects/log?after=%lld&limit=1000", after);
-		after = 0;
 		if (code != EXIT_FINE)
 			break;
 		for (struct json_iter it = json_iter(json_get(page.root, S("records")));

@@ -28,7 +28,7 @@ say(struct api *api, const struct args *a, const char *session, struct str text)
 {
 	struct buf target = BUF_INIT(4 * KIB), body = BUF_INIT(LIMIT_MESSAGE_BYTES * 6 + KIB);
 	struct jw w = jw(&body);
-	struct reply reply;
+	struct reply reply = {0};
 
 	buf_addf(&target, "/sessions/%s/messages", session);
 	jw_object(&w);

@@ -40,7 +40,7 @@ owner_path(struct buf *out, const struct args *a)
 int
 owner_ask(const char *method, struct buf *target, struct buf *body, struct reply *ret)
 {
-	struct api *api;
+	struct api *api = NULL;
 	int code = buf_z(target) && (!body || !buf_failed(body)) ? api_enter(API_ANY, &api)
 								 : refuse("no name is this long");
 

@@ -191,8 +191,8 @@ int
 cmd_tools(const struct args *a)
 {
 	bool json = args_given(a, "json");
-	struct reply tools;
-	struct api *api;
+	struct reply tools = {0};
+	struct api *api = NULL;
 	bool owned = args_value(a, "tenant") || args_value(a, "agent") ||
 		     args_given(a, "unavailable"); /* the store knows whose */
 	int code = api_enter((owned ? API_ANY : API_DRY) | API_SERVERS, &api);

@@ -145,6 +145,7 @@ guest_end(struct guest *g)
 {
 	struct err e;
 
+	CHECK(g);
 	list_remove(&g->node);
 	map_remove(&g->front->mcp.sessions, g->id);
 	g->id = (struct str){NULL, 0};
@@ -610,6 +611,7 @@ guest_serve(struct guest *g, struct flow *f, const struct mcp_message *m)
 static void
 guest_touch(struct guest *g)
 {
+	CHECK(g);
 	g->used_ms = loop_now_ms(g->front->gw->loop);
 	if (g->open)
 		g->client.session->used_ms = g->used_ms;

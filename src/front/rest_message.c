@@ -34,8 +34,8 @@ route_message_post(const struct visit *v)
 	struct session *s = visit_session(v);
 	struct said said = {0};
 	struct json_doc *doc = NULL;
-	struct message *m;
-	bool twin;
+	struct message *m = NULL;
+	bool twin = false;
 	struct err e;
 
 	if (!s)
