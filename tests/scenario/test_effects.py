@@ -300,6 +300,7 @@ def test_7_done_and_the_ledger_could_not_be_told(box):
         else:
             empty()
             until(lambda: shell(g, s, command, idempotency_key=key).outcome.get("cached"), "it is written down")
+            until(lambda: not shell(g, s, "true").is_error, "the journal is written again, too")
         assert lines(box) == ["a"]
         assert box.run("effects", "verify").returncode == 0
         os.unlink(os.path.join(box.workspace, "go"))
