@@ -46,7 +46,10 @@ enum segment_op {
 struct segments {
 	sqlite3 *db; /* borrowed */
 	sqlite3_stmt *ops[SEGMENT_OP__COUNT];
+	struct buf packed; /* the records that are being written */
 };
+/* The records of a row, in *unpacked where they were packed. Valid until st is reset. */
+int segments__lines(sqlite3_stmt *st, int column, struct buf *unpacked, struct str *ret);
 int segments__init(struct segments *all, sqlite3 *db);
 void segments__done(struct segments *all);
 int segments__insert(struct segments *all, struct segment *s); /* gives it its seq */

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/log.h"
+#include "store/pack.h"
 #include "store/record.h"
+
+/* Packed when they come in a rush. What is less may yet grow, and is readable for everybody. */
+#define PACK_FROM (16 * KIB)
 
 static const char *const segment_sql[SEGMENT_OP__COUNT] = {
     [SEGMENT_LINES] = "INSERT INTO records (lines) VALUES (?)",
@@ -27,7 +32,8 @@ segments__init(struct segments *all, sqlite3 *db)
 {
 	int rc = SQLITE_OK;
 
-	*all = (struct segments){.db = db};
+	*all = (struct segments){.db = db,
+				 .packed = BUF_INIT(LIMIT_STORE_QUEUE_BYTES + LIMIT_STORE_SEGMENT)};
 	for (size_t i = 0; i < SEGMENT_OP__COUNT && rc == SQLITE_OK; i++)
 		rc = sqlite3_prepare_v3(db, segment_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
 					&all->ops[i], NULL);
@@ -39,6 +45,7 @@ segments__done(struct segments *all)
 {
 	for (size_t i = 0; i < SEGMENT_OP__COUNT; i++)
 		sqlite3_finalize(all->ops[i]);
+	buf_done(&all->packed);
 	*all = (struct segments){0};
 }
 
@@ -73,10 +80,39 @@ entry_drop(struct segments *all, const char *log, const char *first, int64_t seq
 	return op(all, SEGMENT_DROP, values, ARRAY_LEN(values));
 }
 
+static struct value
+lines_value(struct segments *all, const struct segment *s)
+{
+	struct str lines = buf_str(&s->lines);
+
+	if (lines.len >= PACK_FROM && pack(lines, &all->packed))
+		return value_blob(buf_str(&all->packed));
+	return value_str(lines);
+}
+
+int
+segments__lines(sqlite3_stmt *st, int column, struct buf *unpacked, struct str *ret)
+{
+	struct err e = ERR_NONE;
+
+	if (sqlite3_column_type(st, column) != SQLITE_BLOB) {
+		*ret = db_text(st, column);
+		return SQLITE_OK;
+	}
+	struct str packed = {sqlite3_column_blob(st, column),
+			     (size_t)sqlite3_column_bytes(st, column)};
+	int code = unpack(packed, LIMIT_STORE_QUEUE_BYTES + LIMIT_STORE_SEGMENT, unpacked, &e);
+	*ret = buf_str(unpacked);
+	if (code == E_STORE)
+		log_line(LOG_ERROR, "records of the journal cannot be read", "error", err_text(&e),
+			 NULL);
+	return code == 0 ? SQLITE_OK : code == E_NOMEM ? SQLITE_NOMEM : SQLITE_FORMAT;
+}
+
 int
 segments__insert(struct segments *all, struct segment *s)
 {
-	const struct value lines = value_str(buf_str(&s->lines));
+	const struct value lines = lines_value(all, s);
 	int rc = op(all, SEGMENT_LINES, &lines, 1);
 
 	if (rc != SQLITE_OK)
@@ -89,7 +125,7 @@ segments__insert(struct segments *all, struct segment *s)
 int
 segments__replace(struct segments *all, const struct segment *s, const char *first)
 {
-	const struct value values[] = {value_str(buf_str(&s->lines)), value_int(s->seq)};
+	const struct value values[] = {lines_value(all, s), value_int(s->seq)};
 	int rc = op(all, SEGMENT_LINES_AGAIN, values, ARRAY_LEN(values));
 
 	if (rc == SQLITE_OK && sqlite3_changes(all->db) == 0)
@@ -157,22 +193,27 @@ young_take(enum lane lane, struct str lines, const char *before, struct segment 
 	return code;
 }
 
-/* A segment that has both old and young records is written anew with the young ones. */
+/* A segment that has both old and young records is written anew with the young ones. One that
+ * cannot be read goes: pruning must not stand in the way of all that is written. */
 static int
 old_split(struct segments *all, enum lane lane, const struct old *o, const char *before)
 {
 	sqlite3_stmt *st = all->ops[SEGMENT_READ];
 	struct segment *young = segment__new(lane);
 	int code = E_NOMEM, rc = SQLITE_NOMEM;
+	struct str lines;
 
 	if (young && sqlite3_bind_int64(st, 1, o->seq) == SQLITE_OK &&
-	    (rc = sqlite3_step(st)) == SQLITE_ROW)
-		code = young_take(lane, db_text(st, 0), before, young);
+	    (rc = sqlite3_step(st)) == SQLITE_ROW &&
+	    (rc = segments__lines(st, 0, &all->packed, &lines)) == SQLITE_OK) {
+		rc = SQLITE_ROW;
+		code = young_take(lane, lines, before, young);
+	}
 	sqlite3_reset(st);
 	if (code == 0 && young->lines.len > 0) {
 		young->seq = o->seq;
 		rc = segments__replace(all, young, o->first);
-	} else if (code == 0 || rc == SQLITE_DONE) {
+	} else if (code == 0 || rc == SQLITE_DONE || rc == SQLITE_FORMAT) {
 		rc = old_drop(all, lane, o);
 	}
 	segment__free(young);

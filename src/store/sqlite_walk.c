@@ -69,7 +69,7 @@ struct step {
 	size_t count, room;
 	struct hit **hits;
 	size_t hit_count, hit_room;
-	struct buf decoded, shown;
+	struct buf decoded, shown, unpacked;
 	bool enough;
 };
 
@@ -264,10 +264,14 @@ entry_read(struct step *s, const struct entry *e)
 	sqlite3_stmt *st = s->walker->ops[WALK_LINES];
 	int rc = sqlite3_bind_int64(st, 1, e->seq);
 
-	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		rc = lines_read(s, e, db_text(st, 0));
+	struct str lines;
+
+	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW &&
+	    (rc = segments__lines(st, 0, &s->unpacked, &lines)) == SQLITE_OK)
+		rc = lines_read(s, e, lines);
 	sqlite3_reset(st);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	/* What is damaged must not hide the rest. */
+	return rc == SQLITE_DONE || rc == SQLITE_FORMAT ? SQLITE_OK : rc;
 }
 
 /* Hands out the hits that nothing of this entry can come before; all of them for NULL. */
@@ -373,6 +377,7 @@ walk_run(struct walker *w, const struct walk *walk, bool everywhere, bool *ret_f
 	    .id = segment__key(given[FILTER_ID]),
 	    .upto = everywhere ? given[FILTER_UNTIL] : given[FILTER_ID],
 	    .decoded = BUF_INIT(LIMIT_STORE_QUEUE_BYTES),
+	    .unpacked = BUF_INIT(LIMIT_STORE_QUEUE_BYTES + LIMIT_STORE_SEGMENT),
 	    .shown = BUF_INIT(2 * LIMIT_STORE_QUEUE_BYTES),
 	};
 
@@ -391,6 +396,7 @@ walk_run(struct walker *w, const struct walk *walk, bool everywhere, bool *ret_f
 	free(s.hits);
 	free(s.entries);
 	buf_done(&s.decoded);
+	buf_done(&s.unpacked);
 	buf_done(&s.shown);
 	*ret_found = s.found;
 	return rc;
