@@ -67,7 +67,7 @@ answered(const struct err *e, const struct claim_found *found, void *arg)
 	m->err = e ? *e : ERR_NONE;
 	if (m->err.code == 0)
 		found_copy(m, found);
-	call_wake(m->call);
+	call_go_on(m->call);
 }
 
 static struct claim *

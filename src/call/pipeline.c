@@ -152,6 +152,13 @@ call_wake(struct call *c)
 }
 
 void
+call_go_on(struct call *c)
+{
+	defer_cancel(&c->waking);
+	wake_now(c);
+}
+
+void
 call_start(struct call *c)
 {
 	call_wake(c);

@@ -61,6 +61,8 @@ void call_calm(struct call *c);
 
 /* Something happened: the stage will be woken, soon and once for many. */
 void call_wake(struct call *c);
+/* The same at once: from the loop, with nothing of the call on the stack. */
+void call_go_on(struct call *c);
 
 /* What its tool does to the world, and what makes two of its calls the same. */
 static inline enum reversibility

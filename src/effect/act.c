@@ -12,6 +12,10 @@
 #define STANDING                                                                                   \
 	"id, state, digest, owner, result, COALESCE(ended_us, started_us), expires_us,"            \
 	" compensation_state, call, session, tenant, agent, tool, key, policy, turn"
+#define SETTLE                                                                                     \
+	"UPDATE effects SET state = ?2, result = ?3, error = ?4, ended_us = ?5,"                   \
+	" resolved_by = ?6, note = ?7, expires_us = ?5 + (expires_us - COALESCE(ended_us, "        \
+	"started_us)) WHERE id = ?1 AND "
 enum column {
 	COL_ID,
 	COL_STATE,
@@ -42,11 +46,8 @@ const char *const ledger__sql[ST__COUNT] = {
 		  " result, started_us, ended_us, expires_us, owner)"
 		  " VALUES (?, ?2, ?2, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ST_RELEASE] = "UPDATE effects SET claim = NULL WHERE id = ?",
-    [ST_SETTLE] =
-	"UPDATE effects SET state = ?2, result = ?3, error = ?4, ended_us = ?5,"
-	" resolved_by = ?6, note = ?7, expires_us = ?5 + (expires_us - COALESCE(ended_us, "
-	"started_us))"
-	" WHERE id = ?1 AND (state = 'started' OR (state = 'unknown' AND ?6 IS NOT NULL))",
+    [ST_SETTLE] = SETTLE "(state = 'started' OR (state = 'unknown' AND ?6 IS NOT NULL))",
+    [ST_SETTLE_OWN] = SETTLE "state = 'started' AND owner = ?8",
     [ST_REPEATED] = "UPDATE effects SET claim = NULL, resolved_by = 'repeated', note = ?2"
 		    " WHERE id = ?1",
     [ST_COMPENSATION] = "UPDATE effects SET compensation_state = ?2,"
@@ -218,20 +219,27 @@ found_fill(struct op *op, const struct standing *s)
 }
 
 static int
-ended_write(struct ledger *l, const struct ending *x, bool was_unknown)
+ended_by(struct ledger *l, enum statement by, const struct ending *x, bool was_unknown)
 {
 	int64_t now = clock_wall_us();
 	const struct value values[] = {
 	    value_str(x->effect), value_z(claim_state_name(x->state)),
 	    value_str(x->result), value_str(x->error),
 	    value_int(now),       value_str(x->by),
-	    value_str(x->note),
+	    value_str(x->note),   value_int(l->owner),
 	};
-	int rc = db_run(l->st[ST_SETTLE], values, ARRAY_LEN(values));
+	size_t count = ARRAY_LEN(values) - (by != ST_SETTLE_OWN);
+	int rc = db_run(l->st[by], values, count);
 
 	if (rc != SQLITE_OK || sqlite3_changes(l->db) == 0)
 		return rc;
 	return log_ended(l, x, was_unknown, now);
+}
+
+static int
+ended_write(struct ledger *l, const struct ending *x, bool was_unknown)
+{
+	return ended_by(l, ST_SETTLE, x, was_unknown);
 }
 
 /* ---- orphans ---- */
@@ -476,8 +484,16 @@ act_settle(struct ledger *l, struct op *op)
 {
 	struct standing s;
 	const struct str *t = op->texts;
-	int rc = stands_now(l, ST_BY_ID, t[T_EFFECT], &s);
+	const struct ending x = {t[T_EFFECT], op->state, t[T_RESULT],
+				 t[T_ERROR],  t[T_BY],   t[T_NOTE]};
+	int rc;
 
+	op->found = (struct claim_found){.state = op->state};
+	/* Nearly every one is ours and under way. */
+	if (!x.by.ptr && ((rc = ended_by(l, ST_SETTLE_OWN, &x, false)) != SQLITE_OK ||
+			  sqlite3_changes(l->db) > 0))
+		return rc;
+	rc = stands_now(l, ST_BY_ID, t[T_EFFECT], &s);
 	op->found = (struct claim_found){0};
 	if (rc == SQLITE_OK && s.state != CLAIM_NONE)
 		rc = found_fill(op, &s);
@@ -486,10 +502,7 @@ act_settle(struct ledger *l, struct op *op)
 	if (rc != SQLITE_OK || !may)
 		return rc;
 	op->found.state = op->state;
-	return ended_write(l,
-			   &(struct ending){t[T_EFFECT], op->state, t[T_RESULT], t[T_ERROR],
-					    t[T_BY], t[T_NOTE]},
-			   s.state == CLAIM_UNKNOWN);
+	return ended_write(l, &x, s.state == CLAIM_UNKNOWN);
 }
 
 static const struct {
@@ -600,13 +613,19 @@ ledger__act(struct ledger *l, struct op *op)
 	BUG("nothing to do");
 }
 
+/* How many wait for somebody to tell is counted with them. */
 int
-ledger__count(struct ledger *l)
+ledger__commit(struct ledger *l)
 {
-	sqlite3_stmt *st = l->st[ST_COUNT_UNKNOWN];
-	int rc = sqlite3_step(st);
+	sqlite3_stmt *count = l->st[ST_COUNT_UNKNOWN];
+	uint64_t unknown = 0;
 
-	if (rc == SQLITE_ROW)
-		atomic_store(&l->unknown, (uint64_t)sqlite3_column_int64(st, 0));
-	return sqlite3_reset(st);
+	if (sqlite3_step(count) == SQLITE_ROW)
+		unknown = (uint64_t)sqlite3_column_int64(count, 0);
+	int rc = sqlite3_reset(count);
+	if (rc == SQLITE_OK)
+		rc = db_run(l->st[ST_COMMIT], NULL, 0);
+	if (rc == SQLITE_OK)
+		atomic_store(&l->unknown, unknown);
+	return rc;
 }

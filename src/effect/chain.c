@@ -2,6 +2,28 @@
 
 #include "effect/inside.h"
 
+static void
+add_number(struct sha256 *s, int64_t n)
+{
+	char digits[24], *at = digits + sizeof(digits);
+	uint64_t rest = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+	*--at = '\n';
+	do
+		*--at = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (n < 0)
+		*--at = '-';
+	sha256_add(s, (struct str){at, (size_t)(digits + sizeof(digits) - at)});
+}
+
+static void
+add_line(struct sha256 *s, struct str text)
+{
+	sha256_add(s, text);
+	sha256_add(s, S("\n"));
+}
+
 /*
  * SHA-256 of the hash before (32 bytes; zeroes before the first), and of the record as text: five
  * lines, none of which has a line end in it. The body is JSON in the form of RFC 8785, so that
@@ -12,16 +34,15 @@ ledger__hash(const struct chain *before, int64_t seq, const struct link_text *t,
 	     unsigned char out[static SHA256_BYTES])
 {
 	struct sha256 s;
-	struct buf head = BUF_INIT(512);
 
-	buf_addf(&head, "%lld\n%.*s\n%lld\n%.*s\n", (long long)seq, STR_ARG(t->effect),
-		 (long long)t->at_us, STR_ARG(t->kind));
 	sha256_begin(&s);
 	sha256_add(&s, (struct str){(const char *)before->hash, SHA256_BYTES});
-	sha256_add(&s, buf_str(&head));
+	add_number(&s, seq);
+	add_line(&s, t->effect);
+	add_number(&s, t->at_us);
+	add_line(&s, t->kind);
 	sha256_add(&s, t->body);
 	sha256_end(&s, out);
-	buf_done(&head);
 }
 
 static int

@@ -73,6 +73,7 @@ enum statement {
 	ST_INSERT,
 	ST_RELEASE,
 	ST_SETTLE,
+	ST_SETTLE_OWN,
 	ST_REPEATED,
 	ST_COMPENSATION,
 	ST_OWNERS,
@@ -113,6 +114,10 @@ struct ledger {
 	struct mailbox box;
 	bool boxed;
 
+	/* the loop's */
+	struct op *telling; /* answered, and some of them told */
+	struct deferred more;
+
 	/* the writer's */
 	sqlite3 *db;
 	sqlite3_stmt *st[ST__COUNT];
@@ -135,6 +140,7 @@ struct ledger {
 	unsigned failures;           /* in a row */
 	struct err failure;
 	bool stopping;
+	bool idle; /* the writer waits for news */
 
 	/* readers'; one at a time */
 	pthread_mutex_t read_lock;
@@ -150,13 +156,14 @@ void ledger__disown(struct ledger *l);
 int ledger__put(struct ledger *l, enum op_kind kind, const struct op *like);
 int ledger__start(struct ledger *l, struct err *e);
 void ledger__stop(struct ledger *l);
-void ledger__deliver(struct ledger *l);
+void ledger__deliver(void *l); /* on the loop; the rest soon */
+void ledger__deliver_all(struct ledger *l);
 void op__free(struct op *op);
 
 /* act.c - each of them in the writer's transaction. All answer with SQLite's codes. */
 int ledger__act(struct ledger *l, struct op *op);
 int ledger__sweep_now(struct ledger *l);
-int ledger__count(struct ledger *l);
+int ledger__commit(struct ledger *l);
 extern const char *const ledger__sql[ST__COUNT];
 
 /* chain.c */

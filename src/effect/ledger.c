@@ -87,9 +87,7 @@ first_sweep(struct ledger *l, struct err *e)
 	if (rc == SQLITE_OK)
 		rc = ledger__sweep_now(l);
 	if (rc == SQLITE_OK)
-		rc = db_run(l->st[ST_COMMIT], NULL, 0);
-	if (rc == SQLITE_OK)
-		rc = ledger__count(l);
+		rc = ledger__commit(l);
 	if (rc == SQLITE_OK)
 		return 0;
 	db_error(l->db, "recovery", e);
@@ -182,7 +180,7 @@ ledger_free(struct ledger *l)
 	ledger__stop(l);
 	if (l->boxed)
 		mailbox_done(&l->box);
-	ledger__deliver(l);
+	ledger__deliver_all(l);
 	recovered__free(l->recovered);
 	recovered__free(l->fresh);
 	for (size_t i = 0; i < ST__COUNT; i++)

@@ -21,6 +21,7 @@
 
 #define BACK_OFF_FIRST_MS 50
 #define BACK_OFF_MAX_MS 2000
+#define AT_ONCE 4
 
 /* ---- the queue ---- */
 
@@ -75,7 +76,9 @@ ledger__put(struct ledger *l, enum op_kind kind, const struct op *like)
 		l->queue_end = &op->next;
 		l->queued++;
 		l->queued_bytes += op->bytes;
-		pthread_cond_signal(&l->news);
+		if (l->idle)
+			pthread_cond_signal(&l->news);
+		l->idle = false;
 	}
 	pthread_mutex_unlock(&l->lock);
 	if (!room)
@@ -85,22 +88,44 @@ ledger__put(struct ledger *l, enum op_kind kind, const struct op *like)
 
 /* ---- answers, on the loop ---- */
 
-void
-ledger__deliver(struct ledger *l)
+static bool
+tell_one(struct ledger *l)
 {
-	pthread_mutex_lock(&l->lock);
-	struct op *op = l->answered;
-	l->answered = NULL;
-	l->answered_end = &l->answered;
-	pthread_mutex_unlock(&l->lock);
-
-	while (op) {
-		struct op *next = op->next;
-		if (op->done)
-			op->done(&op->err, &op->found, op->arg);
-		op__free(op);
-		op = next;
+	if (!l->telling) {
+		pthread_mutex_lock(&l->lock);
+		l->telling = l->answered;
+		l->answered = NULL;
+		l->answered_end = &l->answered;
+		pthread_mutex_unlock(&l->lock);
 	}
+	struct op *op = l->telling;
+	if (!op)
+		return false;
+	l->telling = op->next;
+	if (op->done)
+		op->done(&op->err, &op->found, op->arg);
+	op__free(op);
+	return true;
+}
+
+/* A few at a time: what these begin reaches the writer while the others are told. */
+void
+ledger__deliver(void *arg)
+{
+	struct ledger *l = arg;
+
+	for (int i = 0; i < AT_ONCE; i++)
+		if (!tell_one(l))
+			return;
+	defer(l->spec.loop, &l->more, ledger__deliver, l);
+}
+
+void
+ledger__deliver_all(struct ledger *l)
+{
+	defer_cancel(&l->more);
+	while (tell_one(l))
+		;
 }
 
 /* ---- the writer ---- */
@@ -113,6 +138,7 @@ back_off(struct ledger *l)
 	uint64_t at_us = clock_mono_us() + (ms < BACK_OFF_MAX_MS ? ms : BACK_OFF_MAX_MS) * 1000;
 	struct timespec at = {(time_t)(at_us / 1000000), (long)(at_us % 1000000 * 1000)};
 
+	l->idle = true;
 	while (!l->stopping && !l->queue &&
 	       pthread_cond_timedwait(&l->news, &l->lock, &at) != ETIMEDOUT)
 		;
@@ -125,8 +151,10 @@ work_take(struct ledger *l, bool *ret_final)
 	pthread_mutex_lock(&l->lock);
 	if (l->again)
 		back_off(l);
-	while (!l->queue && !l->again && !l->stopping)
+	while (!l->queue && !l->again && !l->stopping) {
+		l->idle = true;
 		pthread_cond_wait(&l->news, &l->lock);
+	}
 	struct op *first = l->again, **end = &first;
 	while (*end)
 		end = &(*end)->next;
@@ -139,6 +167,21 @@ work_take(struct ledger *l, bool *ret_final)
 	return first;
 }
 
+/*
+ * What came meanwhile goes into the same transaction: a commit costs as much as many of them. They
+ * are counted until they are answered, so there is an end to it.
+ */
+static struct op *
+more_take(struct ledger *l)
+{
+	pthread_mutex_lock(&l->lock);
+	struct op *more = l->queue;
+	l->queue = NULL;
+	l->queue_end = &l->queue;
+	pthread_mutex_unlock(&l->lock);
+	return more;
+}
+
 static int
 act_all(struct ledger *l, struct op *first)
 {
@@ -149,8 +192,11 @@ act_all(struct ledger *l, struct op *first)
 		if (rc == SQLITE_OK)
 			rc = ledger__chain_load(l);
 	}
-	for (struct op *op = first; op && rc == SQLITE_OK; op = op->next)
+	for (struct op *op = first; op && rc == SQLITE_OK; op = op->next) {
 		rc = ledger__act(l, op);
+		if (!op->next && l->in_write)
+			op->next = more_take(l);
+	}
 	return rc;
 }
 
@@ -176,11 +222,9 @@ batch_write(struct ledger *l, struct op *first, struct err *e)
 	if (l->in_write)
 		crash_at(CRASH_BEFORE_COMMIT);
 	if (rc == SQLITE_OK && l->in_write)
-		rc = db_run(l->st[ST_COMMIT], NULL, 0);
-	if (rc == SQLITE_OK && l->in_write) {
+		rc = ledger__commit(l);
+	if (rc == SQLITE_OK && l->in_write)
 		crash_at(CRASH_AFTER_COMMIT);
-		(void)ledger__count(l);
-	}
 	if (rc == SQLITE_OK)
 		return 0;
 	db_error(l->db, "write", e);
