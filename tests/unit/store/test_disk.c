@@ -25,6 +25,25 @@ sql_int(const char *path, const char *sql)
 	return n;
 }
 
+/* As the program counts them: what came in a rush is not in the view. */
+static size_t
+events_in(const char *path)
+{
+	struct store *s = open_store(path);
+	char last[40] = "";
+	size_t count = 0;
+
+	do {
+		find_events(s,
+			    (struct store_query){.limit = LIMIT_EVENT_PAGE, .since = str_of(last)});
+		count += page.count;
+		if (page.count)
+			snprintf(last, sizeof(last), "%s", page.ids[page.count - 1]);
+	} while (page.more);
+	store_free(s);
+	return count;
+}
+
 static void
 sql_run(const char *path, const char *sql)
 {
@@ -61,7 +80,7 @@ a_new_file_has_the_catalogue_s_table(void **state)
 
 	(void)state;
 	const char *path = path_in("new.db");
-	assert_int_equal(sql_int(path, "PRAGMA user_version"), 4);
+	assert_int_equal(sql_int(path, "PRAGMA user_version"), 5);
 	assert_int_equal(sql_int(path,
 				 "SELECT count(*) FROM pragma_table_info('events') WHERE name IN"
 				 " ('id', 'timestamp_us', 'session_id', 'turn_id',"
@@ -138,7 +157,7 @@ a_file_of_the_first_version_loses_nothing(void **state)
 	assert_int_equal(page.count, 1);
 	assert_string_equal(page.ids[0], "01");
 	store_free(s);
-	assert_int_equal(sql_int(path_in("old.db"), "PRAGMA user_version"), 4);
+	assert_int_equal(sql_int(path_in("old.db"), "PRAGMA user_version"), 5);
 	assert_int_equal(sql_int(path_in("old.db"), "SELECT count(*) FROM sqlite_master WHERE name"
 						    " LIKE '%_001'"),
 			 0);
@@ -314,8 +333,7 @@ several_processes_share_a_fresh_file(void **state)
 		assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
 		assert_int_equal(status, 0);
 	}
-	assert_int_equal(sql_int(path_in("many.db"), "SELECT count(*) FROM events"),
-			 PROCESSES * ROWS);
+	assert_int_equal(events_in(path_in("many.db")), PROCESSES * ROWS);
 }
 
 static struct {
@@ -380,7 +398,7 @@ a_killed_process_leaves_all_it_was_told_is_committed(void **state)
 	assert_int_equal(put_event(s, "99999999", "s", "t"), 0);
 	assert_int_equal(sync_now(s), 0);
 	store_free(s);
-	assert_true(sql_int(path_in("kill.db"), "SELECT count(*) FROM events") > (int)acked);
+	assert_true(events_in(path_in("kill.db")) > acked);
 	assert_int_equal(sql_int(path_in("kill.db"), "SELECT integrity_check = 'ok'"
 						     " FROM pragma_integrity_check"),
 			 1);
@@ -408,7 +426,7 @@ a_full_disk_is_reported_reads_go_on_and_it_recovers(void **state)
 	assert_int_equal(sync_now(s), 0);
 	assert_int_equal(store_health(s, &e), 0);
 
-	files_limit(64 * 1024);
+	files_limit(16 * 1024);
 	for (int i = 1; i <= 2000; i++) {
 		snprintf(id, sizeof(id), "%08d", i);
 		assert_int_equal(put_event(s, id, "s", "t"), 0);
@@ -427,7 +445,7 @@ a_full_disk_is_reported_reads_go_on_and_it_recovers(void **state)
 	find_events(s, (struct store_query){.limit = 1, .newest = true});
 	assert_string_equal(page.ids[0], "00002001");
 	store_free(s);
-	assert_int_equal(sql_int(path_in("full.db"), "SELECT count(*) FROM events"), 2002);
+	assert_int_equal(events_in(path_in("full.db")), 2002);
 }
 
 static void
@@ -437,7 +455,8 @@ freeing_ends_also_when_the_disk_refuses(void **state)
 	char id[16];
 
 	(void)state;
-	files_limit(64 * 1024);
+	assert_int_equal(sync_now(s), 0);
+	files_limit(16 * 1024);
 	for (int i = 1; i <= 2000; i++) {
 		snprintf(id, sizeof(id), "%08d", i);
 		put_event(s, id, "s", "t");

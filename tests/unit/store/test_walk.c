@@ -279,6 +279,75 @@ pruning_leaves_the_young_half_of_a_segment(void **state)
 	store_free(s);
 }
 
+#define RUSH 1000
+
+static void
+put_rush(struct store *s)
+{
+	char ulid[ULID_LEN + 1], id[40];
+
+	for (int i = 0; i < RUSH; i++) {
+		ulid_at(1000000 + i * 1000, ulid);
+		assert_int_equal(put_event(s, ulid, i % 2 ? "sess_odd" : "sess_even", "t"), 0);
+		snprintf(id, sizeof(id), "call_%s", ulid);
+		put_call(s, id, i % 2 ? "odd" : "even", "completed");
+	}
+	assert_int_equal(sync_now(s), 0);
+	assert_true(count(s, "SELECT count(*) FROM records WHERE typeof(lines) = 'blob'") > 1);
+}
+
+static void
+what_comes_in_a_rush_is_packed_and_found(void **state)
+{
+	struct store *s = open_store(path_in("rush.db"));
+	char ulid[ULID_LEN + 1];
+
+	(void)state;
+	put_rush(s);
+	assert_true(count(s, "SELECT sum(length(lines)) FROM records") < RUSH * 2 * 100);
+	find_events(s, (struct store_query){.limit = RUSH});
+	assert_int_equal(page.count, RUSH);
+	find_events(s, (struct store_query){.limit = RUSH, .session = S("sess_odd")});
+	assert_int_equal(page.count, RUSH / 2);
+	assert_non_null(strstr(page.json[0], "\"session_id\":\"sess_odd\""));
+	ulid_at(1000000 + 700 * 1000, ulid);
+	assert_int_equal(store_prune(s, 1000000 + 700 * 1000), 0);
+	find_events(s, (struct store_query){.limit = RUSH});
+	assert_in_range(page.count, RUSH - 701, RUSH - 700);
+	find_calls(s, (struct store_query){.limit = RUSH, .id = S("even")});
+	assert_in_range(page.count, 149, 150);
+	store_free(s);
+}
+
+static void
+what_is_damaged_does_not_hide_the_rest(void **state)
+{
+	struct store *s = open_store(path_in("torn.db"));
+	sqlite3 *db;
+
+	(void)state;
+	put_rush(s);
+	assert_int_equal(sqlite3_open(path_in("torn.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "UPDATE records SET lines = x'00010000ff00' WHERE seq ="
+				      " (SELECT seq FROM segments JOIN records USING (seq) WHERE"
+				      "  log = 'events' AND typeof(lines) = 'blob' LIMIT 1)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	find_events(s, (struct store_query){.limit = RUSH});
+	assert_in_range(page.count, 1, RUSH - 1);
+	find_calls(s, (struct store_query){.limit = RUSH});
+	assert_int_equal(page.count, RUSH);
+	/* Nor does it stand in the way of those that come, or of pruning. */
+	assert_int_equal(store_prune(s, 1000000 + (RUSH - 1) * 1000), 0);
+	put_event(s, "99999999", "s", "t");
+	assert_int_equal(sync_now(s), 0);
+	find_events(s, (struct store_query){.limit = 1, .newest = true});
+	assert_string_equal(page.ids[0], "99999999");
+	store_free(s);
+}
+
 int
 main(void)
 {
@@ -295,6 +364,10 @@ main(void)
 	    cmocka_unit_test_setup_teardown(little_by_little_becomes_few_segments, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_segment_that_is_gone_is_begun_anew, setup, teardown),
 	    cmocka_unit_test_setup_teardown(pruning_leaves_the_young_half_of_a_segment, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(what_comes_in_a_rush_is_packed_and_found, setup,
+					    teardown),
+	    cmocka_unit_test_setup_teardown(what_is_damaged_does_not_hide_the_rest, setup,
 					    teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
