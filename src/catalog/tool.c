@@ -12,6 +12,8 @@
 #define TIMEOUT_MAX_MS (24 * 3600 * 1000)
 #define RUNNING_MAX 1024
 
+enum { TEXT_ID, TEXT_NAME, TEXT_SERVER };
+
 static const char *const capabilities[] = {
     [CAP_NONE] = "none",       [CAP_READ] = "read",       [CAP_WRITE] = "write",
     [CAP_EXECUTE] = "execute", [CAP_NETWORK] = "network",
@@ -284,19 +286,23 @@ card_apply(const struct card *c, struct tool *t, struct err *e)
 	return 0;
 }
 
+static struct str
+own_text(char **at, struct str s)
+{
+	*at = s.ptr ? str_dup(s) : NULL;
+	return (struct str){*at, *at ? s.len : 0};
+}
+
 static int
 id_fill(struct tool *t, struct str name, struct str ns, struct str version, struct err *e)
 {
 	struct buf id = BUF_INIT(TOOLID_MAX);
 
 	toolid_derive(&id, name, ns, version, t->input_schema);
-	bool failed = buf_failed(&id);
-	if (!failed) {
-		memcpy(t->id_text, id.ptr, id.len);
-		t->id = (struct str){t->id_text, id.len};
-	}
+	if (!buf_failed(&id))
+		t->id = own_text(&t->texts[TEXT_ID], buf_str(&id));
 	buf_done(&id);
-	return failed ? err_plain(e, E_NOMEM) : 0;
+	return t->id.ptr ? 0 : err_plain(e, E_NOMEM);
 }
 
 static int
@@ -362,20 +368,13 @@ tool_unref(struct tool *t)
 	json_doc_unref(t->spare);
 	buf_done(&t->listing);
 	free(t->unfit);
-	free(t->texts[0]);
-	free(t->texts[1]);
+	for (size_t i = 0; i < ARRAY_LEN(t->texts); i++)
+		free(t->texts[i]);
 	tool_unref(t->inner);
 	free(t);
 }
 
 /* Tools of servers. */
-
-static struct str
-own_text(char **at, struct str s)
-{
-	*at = s.ptr ? str_dup(s) : NULL;
-	return (struct str){*at, *at ? s.len : 0};
-}
 
 static bool
 hint(const struct json *annotations, struct str name, bool otherwise)
@@ -432,8 +431,8 @@ adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 	t->upstream_name = json_str(json_get(d, S("name")));
 	if (!json_is(d, JSON_OBJECT) || t->upstream_name.len == 0)
 		return err_set(e, E_VALIDATION, "a tool must be an object with a name");
-	t->name = own_text(&t->texts[0], from->name);
-	t->server = own_text(&t->texts[1], from->server);
+	t->name = own_text(&t->texts[TEXT_NAME], from->name);
+	t->server = own_text(&t->texts[TEXT_SERVER], from->server);
 	if (!t->name.ptr || !t->server.ptr)
 		return err_plain(e, E_NOMEM);
 	t->title = json_str(json_get(d, S("title")));
@@ -477,8 +476,8 @@ outline_apply(struct tool *t, const struct tool_outline *o, struct err *e)
 	struct str none = {NULL, 0};
 	int rc;
 
-	t->name = own_text(&t->texts[0], o->name);
-	t->server = own_text(&t->texts[1], o->server);
+	t->name = own_text(&t->texts[TEXT_NAME], o->name);
+	t->server = own_text(&t->texts[TEXT_SERVER], o->server);
 	if (!t->name.ptr || (o->server.ptr && !t->server.ptr))
 		return err_plain(e, E_NOMEM);
 	t->description = o->description;

@@ -73,8 +73,7 @@ struct tool {
 	struct tool *inner; /* the one that does its work, whose schema counts too; a reference */
 
 	/* private */
-	char id_text[TOOLID_MAX + 1];
-	char *texts[2];          /* name and server of one that was adopted */
+	char *texts[3];          /* id; name and server of one that was adopted */
 	struct json_doc *card;   /* or where the definition stands */
 	struct json_doc *spare;  /* the schema of one whose definition has none */
 	struct err *unfit;       /* why its schema cannot be compiled */

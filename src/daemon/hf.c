@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "db/db.h"
 
 #define STOP_GRACE_MS 2000
 
@@ -154,6 +155,12 @@ hf_open(const struct hf_options *options, struct hf **ret)
 	}
 	*ret = hf;
 	return 0;
+}
+
+void
+hf__alone(void)
+{
+	db_alone();
 }
 
 int

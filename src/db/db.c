@@ -11,6 +11,17 @@
 
 #define BUSY_MS 5000 /* how long another process may hold the file */
 #define BUSY_STEP_MS 10
+/* Small things of a connection, kept ready: statements that stay prepared need few. */
+#define LOOKASIDE_BYTES 512
+#define LOOKASIDE_COUNT 32
+
+void
+db_alone(void)
+{
+	(void)sqlite3_config(SQLITE_CONFIG_PAGECACHE, NULL, 0, 0);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	(void)sqlite3_config(SQLITE_CONFIG_LOOKASIDE, LOOKASIDE_BYTES, LOOKASIDE_COUNT);
+}
 
 int
 db_error(sqlite3 *db, const char *what, struct err *e)

@@ -49,6 +49,13 @@ value_time(int64_t wall_us) /* 0 is "not yet" */
 }
 
 /*
+ * For a program that is SQLite's only user in its process, before it opens anything: a connection
+ * takes pages when it needs them, not twenty for the start, and nobody counts the bytes under one
+ * lock for all threads.
+ */
+void db_alone(void);
+
+/*
  * The file is made with mode 0600, its directory has to be there. Several processes may open one
  * at the same time. E_STORE with the reason inside.
  */
