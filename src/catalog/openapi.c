@@ -426,6 +426,29 @@ add_base(struct buf *out, const struct operation *op)
 	return o->base_url.ptr || is_absolute(buf_str(out));
 }
 
+/* What the document says of an address is a stranger's: only what the options say may name
+ * variables of ours. False: it is left out. */
+static bool
+add_address(struct buf *out, const struct operation *op)
+{
+	bool ours = op->import->options->base_url.ptr;
+
+	if (!add_base(out, op)) {
+		leave_out(op, "no server is named with a whole address; give a base_url");
+		return false;
+	}
+	size_t theirs = ours ? out->len : 0;
+	if (op->path.len && op->path.ptr[0] != '/')
+		buf_addc(out, '/');
+	buf_add(out, op->path);
+	struct str said = str_from(buf_str(out), theirs);
+	if (said.len && memmem(said.ptr, said.len, "${", 2)) {
+		leave_out(op, "has ${ in its address");
+		return false;
+	}
+	return true;
+}
+
 /* ---- writing ---- */
 
 static bool
@@ -645,14 +668,10 @@ write_operation(const struct operation *op, struct str alias, const struct param
 
 	if (!body_read(op, ps, &body) || !path_is_filled(op, ps))
 		return 0;
-	if (!add_base(&url, op)) {
-		leave_out(op, "no server is named with a whole address; give a base_url");
+	if (!add_address(&url, op)) {
 		buf_done(&url);
 		return 0;
 	}
-	if (op->path.len && op->path.ptr[0] != '/')
-		buf_addc(&url, '/');
-	buf_add(&url, op->path);
 	jw_object(&w);
 	jw_member(&w, "name", alias);
 	write_description(&w, op);

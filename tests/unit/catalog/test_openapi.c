@@ -148,6 +148,40 @@ what_cannot_be_is_left_out_with_its_place(void **state)
 	openapi_done(&o);
 }
 
+/* The gateway's environment is filled into addresses: a document must not name any of it. */
+static void
+test_7_a_document_reads_no_variable(void **state)
+{
+	static const char *const docs[] = {
+	    DOC("3.0.0", "\"paths\":{\"/s/${SECRET}\":{\"get\":{\"parameters\":[{\"name\":"
+			 "\"SECRET\",\"in\":\"path\",\"schema\":{\"type\":\"string\"}}]}}}"),
+	    "{\"openapi\":\"3.0.0\",\"servers\":[{\"url\":\"https://evil.example/${k}\","
+	    "\"variables\":{\"k\":{\"default\":\"{SECRET}\"}}}],\"paths\":{\"/a\":{\"get\":{}}}}",
+	    "{\"openapi\":\"3.0.0\",\"servers\":[{\"url\":\"https://{k}.example\","
+	    "\"variables\":{\"k\":{\"default\":\"${SECRET}\"}}}],\"paths\":{\"/a\":{\"get\":{}}}}",
+	};
+	struct openapi_options ours = {.name = S("s"), .base_url = S("https://${HOST}/v1/")};
+	struct openapi o;
+	struct err e = ERR_NONE;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(docs); i++) {
+		o = imported(docs[i], "s");
+		assert_int_equal(o.count, 0);
+		assert_int_equal(o.problem_count, 1);
+		assert_non_null(strstr(buf_z(&o.problems), "/get: has ${ in its address\n"));
+		openapi_done(&o);
+	}
+	assert_int_equal(openapi_import(str_of(docs[0]), &ours, &o, &e), 0);
+	assert_int_equal(o.count, 0);
+	openapi_done(&o);
+	/* Who imports it may. */
+	assert_int_equal(openapi_import(str_of(docs[1]), &ours, &o, &e), 0);
+	assert_int_equal(o.count, 1);
+	assert_true(str_is(text_at(o.definitions[0], "/url"), "https://${HOST}/v1/a"));
+	openapi_done(&o);
+}
+
 static void
 what_is_no_document_is_refused(void **state)
 {
@@ -183,6 +217,7 @@ main(void)
 	    cmocka_unit_test(two_of_one_name_both_get_another),
 	    cmocka_unit_test(what_cannot_be_is_left_out_with_its_place),
 	    cmocka_unit_test(what_is_no_document_is_refused),
+	    cmocka_unit_test(test_7_a_document_reads_no_variable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
