@@ -17,6 +17,7 @@
 #define PROBLEM_BYTES (64 * KIB)
 #define PROPERTIES_MOST 512 /* parameters of one operation */
 #define OPERATION_BYTES (4 * LIMIT_IMPORT_SCHEMA)
+#define WRITTEN_BYTES (2 * (size_t)LIMIT_IMPORT_BYTES) /* of all operations */
 
 static const struct method {
 	const char *key, *name, *policy;
@@ -33,6 +34,7 @@ struct import {
 	const struct json *root;
 	struct arena *arena; /* names */
 	struct map names;    /* short name -> struct named */
+	size_t written;      /* bytes of definitions: each has its own copy of all it refers to */
 	struct err *err;
 };
 
@@ -258,6 +260,10 @@ parameters_read(const struct operation *op, const struct json *list, const char 
 {
 	size_t i = 0;
 
+	if (json_len(list) > PROPERTIES_MOST) {
+		leave_out(op, "has more than %d parameters", PROPERTIES_MOST);
+		return false;
+	}
 	for (struct json_iter it = json_iter(list); json_next(&it); i++) {
 		struct parameter p;
 		if (!parameter_read(op, it.value, &p)) {
@@ -657,6 +663,24 @@ keep(const struct operation *op, struct str text)
 }
 
 static int
+too_much(const struct import *im, const char *what)
+{
+	return err_set(im->err, E_LIMIT, "/paths: %s; name some with `only`", what);
+}
+
+/* Those that are left out count as well: they are read, too. */
+static int
+check_count(const struct import *im)
+{
+	char what[80];
+
+	if (im->out->count < LIMIT_IMPORT_TOOLS && im->out->problem_count < LIMIT_IMPORT_TOOLS)
+		return 0;
+	snprintf(what, sizeof(what), "there are more than %d operations", LIMIT_IMPORT_TOOLS);
+	return too_much(im, what);
+}
+
+static int
 write_operation(const struct operation *op, struct str alias, const struct parameters *ps)
 {
 	struct buf text = BUF_INIT(OPERATION_BYTES), url = BUF_INIT(16 * KIB);
@@ -681,8 +705,11 @@ write_operation(const struct operation *op, struct str alias, const struct param
 	jw_member(&w, "side_effect_policy", policy.ptr ? policy : str_of(op->method->policy));
 	write_tags(&w, op);
 	jw_end(&w);
+	op->import->written += text.len;
 	if (refs.nomem)
 		code = err_plain(op->import->err, E_NOMEM);
+	else if (op->import->written > WRITTEN_BYTES)
+		code = too_much(op->import, "what the operations take is more than 64 MiB");
 	else if (buf_failed(&text) || buf_failed(&url))
 		leave_out(op, "is too large");
 	else
@@ -701,10 +728,8 @@ operation_add(struct operation *op)
 	int code = ps.at ? 0 : err_plain(op->import->err, E_NOMEM);
 
 	alias_make(&alias, op);
-	if (code == 0 && op->import->out->count == LIMIT_IMPORT_TOOLS)
-		code = err_set(op->import->err, E_LIMIT,
-			       "/paths: there are more than %d operations; name some with `only`",
-			       LIMIT_IMPORT_TOOLS);
+	if (code == 0)
+		code = check_count(op->import);
 	if (code == 0 && is_wanted(op, buf_str(&alias)) &&
 	    parameters_read(op, json_get(op->object, S("parameters")), "", &ps) &&
 	    parameters_read(op, json_get(op->item, S("parameters")), "../", &ps)) {

@@ -2,6 +2,7 @@
 
 #include "unit.h"
 
+#include "base/limits.h"
 #include "catalog/openapi.h"
 
 #define DOC(version, rest)                                                                         \
@@ -182,6 +183,73 @@ test_7_a_document_reads_no_variable(void **state)
 	openapi_done(&o);
 }
 
+static int
+import_code(struct str text)
+{
+	struct openapi_options options = {.name = S("x")};
+	struct openapi o;
+	struct err e = ERR_NONE;
+	int code = openapi_import(text, &options, &o, &e);
+
+	if (code == E_LIMIT)
+		assert_non_null(strstr(e.text, "name some with `only`"));
+	openapi_done(&o);
+	return code;
+}
+
+/* Each operation has its own copy of a schema they share: that must not become gigabytes. */
+static void
+test_7_copies_of_one_schema_have_an_end(void **state)
+{
+	struct buf doc = BUF_INIT(4 * MIB);
+
+	(void)state;
+	buf_addz(&doc, "{\"openapi\":\"3.0.0\",\"servers\":[{\"url\":\"https://a.example\"}],"
+		       "\"x\":{\"content\":{\"application/json\":{\"schema\":{\"default\":\"");
+	for (size_t i = 0; i < 400 * KIB; i++)
+		buf_addc(&doc, 'x');
+	buf_addz(&doc, "\"}}}},\"paths\":{\"/a\":{}");
+	for (int i = 0; i < 250; i++)
+		buf_addf(&doc, ",\"/%d\":{\"post\":{\"requestBody\":{\"$ref\":\"#/x\"}}}", i);
+	buf_addz(&doc, "}}");
+	assert_int_equal(import_code(buf_str(&doc)), E_LIMIT);
+	buf_done(&doc);
+}
+
+/* What is left out has been read, again and again where it is referred to. */
+static void
+test_7_what_is_left_out_has_an_end(void **state)
+{
+	struct buf doc = BUF_INIT(4 * MIB);
+
+	(void)state;
+	buf_addz(&doc, "{\"openapi\":\"3.0.0\",\"x\":{\"get\":{}},\"paths\":{\"/a\":{}");
+	for (int i = 0; i < LIMIT_IMPORT_TOOLS + 1; i++)
+		buf_addf(&doc, ",\"/%d\":{\"$ref\":\"#/x\"}", i);
+	buf_addz(&doc, "}}");
+	assert_int_equal(import_code(buf_str(&doc)), E_LIMIT);
+	buf_done(&doc);
+}
+
+static void
+test_7_parameters_named_twice_count(void **state)
+{
+	struct buf doc = BUF_INIT(4 * MIB);
+
+	(void)state;
+	buf_addz(&doc, "{\"openapi\":\"3.0.0\",\"servers\":[{\"url\":\"https://a.example\"}],"
+		       "\"p\":{\"name\":\"q\",\"in\":\"query\"},\"paths\":{\"/a\":{\"get\":{"
+		       "\"parameters\":[{\"$ref\":\"#/p\"}");
+	for (int i = 0; i < 512; i++)
+		buf_addz(&doc, ",{\"$ref\":\"#/p\"}");
+	buf_addz(&doc, "]}}}}");
+	struct openapi o = imported(buf_z(&doc), "x");
+	assert_int_equal(o.count, 0);
+	assert_string_equal(buf_z(&o.problems), "/paths/~1a/get: has more than 512 parameters\n");
+	openapi_done(&o);
+	buf_done(&doc);
+}
+
 static void
 what_is_no_document_is_refused(void **state)
 {
@@ -218,6 +286,9 @@ main(void)
 	    cmocka_unit_test(what_cannot_be_is_left_out_with_its_place),
 	    cmocka_unit_test(what_is_no_document_is_refused),
 	    cmocka_unit_test(test_7_a_document_reads_no_variable),
+	    cmocka_unit_test(test_7_copies_of_one_schema_have_an_end),
+	    cmocka_unit_test(test_7_what_is_left_out_has_an_end),
+	    cmocka_unit_test(test_7_parameters_named_twice_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
