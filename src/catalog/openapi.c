@@ -206,11 +206,17 @@ is_wanted(const struct operation *op, struct str alias)
 static const char *const ignored[] = {"Accept", "Content-Type",
 				      "Authorization"}; /* section 4.8.12 */
 
+/* Also what whoever imports it gives himself: that is not the caller's to say. */
 static bool
-is_ignored(const struct parameter *p)
+is_ignored(const struct operation *op, const struct parameter *p)
 {
-	for (size_t i = 0; str_is(p->in, "header") && i < ARRAY_LEN(ignored); i++)
+	if (!str_is(p->in, "header"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		if (str_eq_nocase(p->name, str_of(ignored[i])))
+			return true;
+	for (struct json_iter it = json_iter(op->import->options->headers); json_next(&it);)
+		if (str_eq_nocase(p->name, it.key))
 			return true;
 	return false;
 }
@@ -270,7 +276,7 @@ parameters_read(const struct operation *op, const struct json *list, const char 
 			leave_out(op, "%sparameters/%zu: has no name or no place", where, i);
 			return false;
 		}
-		if (is_ignored(&p) || is_there(ps, &p))
+		if (is_ignored(op, &p) || is_there(ps, &p))
 			continue;
 		if (ps->count == PROPERTIES_MOST) {
 			leave_out(op, "has more than %d parameters", PROPERTIES_MOST);
@@ -484,7 +490,7 @@ write_places(struct jw *w, const struct parameters *ps, const char *in, const ch
 		jw_key_str(w, it.key), jw_value(w, it.value);
 	for (size_t i = 0; i < ps->count; i++) {
 		const struct parameter *p = &ps->at[i];
-		if (!str_is(p->in, in) || json_get(more, p->name))
+		if (!str_is(p->in, in))
 			continue;
 		if (strcmp(in, "query") != 0) {
 			write_argument(w, p->name, p->property);

@@ -183,6 +183,34 @@ test_7_a_document_reads_no_variable(void **state)
 	openapi_done(&o);
 }
 
+static void
+test_7_a_header_that_is_given_is_no_argument(void **state)
+{
+	static const char text[] =
+	    DOC("3.0.0", "\"paths\":{\"/a\":{\"get\":{\"parameters\":[{\"name\":\"x-tenant\","
+			 "\"in\":\"header\",\"required\":true,\"schema\":{\"type\":\"string\"}},"
+			 "{\"name\":\"x-tenant\",\"in\":\"query\"}]}}}");
+	struct openapi_options options = {.name = S("s")};
+	struct json_doc *headers = NULL;
+	struct openapi o;
+	struct err e = ERR_NONE;
+
+	(void)state;
+	assert_int_equal(json_parse(S("{\"X-Tenant\":\"acme\"}"), &json_door, &headers, &e), 0);
+	options.headers = json_root(headers);
+	assert_int_equal(openapi_import(str_of(text), &options, &o, &e), 0);
+	assert_int_equal(o.count, 1);
+	const struct definition *d = o.definitions[0];
+	assert_int_equal(json_len(json_pointer(d->gateway_config, S("/headers"))), 1);
+	assert_true(str_is(text_at(d, "/headers/X-Tenant"), "acme"));
+	assert_int_equal(json_len(json_get(d->parameter_schema, S("required"))), 0);
+	/* Of the same name, elsewhere: that is another. */
+	assert_int_equal(json_len(json_get(d->parameter_schema, S("properties"))), 1);
+	assert_true(str_is(text_at(d, "/query/x-tenant/argument"), "x-tenant"));
+	openapi_done(&o);
+	json_doc_unref(headers);
+}
+
 static int
 import_code(struct str text)
 {
@@ -286,6 +314,7 @@ main(void)
 	    cmocka_unit_test(what_cannot_be_is_left_out_with_its_place),
 	    cmocka_unit_test(what_is_no_document_is_refused),
 	    cmocka_unit_test(test_7_a_document_reads_no_variable),
+	    cmocka_unit_test(test_7_a_header_that_is_given_is_no_argument),
 	    cmocka_unit_test(test_7_copies_of_one_schema_have_an_end),
 	    cmocka_unit_test(test_7_what_is_left_out_has_an_end),
 	    cmocka_unit_test(test_7_parameters_named_twice_count),
