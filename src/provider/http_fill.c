@@ -209,6 +209,7 @@ pair_add(struct pairs *p, struct str name, const struct json *v, const char *bet
 		add_scalar(&text, it.value);
 		buf_addz(p->out, before);
 		url_encode(p->out, buf_str(&text), "");
+		p->out->failed = p->out->failed || buf_failed(&text);
 	}
 	if (buf_failed(&text))
 		p->out->failed = true;
@@ -227,6 +228,7 @@ pair_add_deep(struct pairs *p, struct str name, const struct json *v)
 		buf_add(&key, it.key);
 		buf_addc(&key, ']');
 		pair_add(p, buf_str(&key), it.value, ",");
+		p->out->failed = p->out->failed || buf_failed(&key);
 	}
 	buf_done(&key);
 }
@@ -287,6 +289,8 @@ fill_query(struct filling *f)
 			continue;
 		pair_begin(&pairs, field->name);
 		url_encode(&f->request->url, buf_str(&text), "");
+		if (buf_failed(&text)) /* what fitted means something else */
+			f->request->url.failed = true;
 	}
 	buf_done(&text);
 	if (!f->plan->carries && !f->plan->body && !f->plan->bodyless)
@@ -365,10 +369,12 @@ fill_cookies(struct filling *f)
 			buf_add(&line, buf_str(&text));
 		else
 			url_encode(&line, buf_str(&text), "");
+		if (buf_failed(&text))
+			line.failed = true;
 	}
 	if (line.len)
 		line_add(f->request, S("Cookie"), buf_str(&line));
-	if (buf_failed(&line) || buf_failed(&text))
+	if (buf_failed(&line))
 		f->request->lines.failed = true;
 	buf_done(&line);
 	buf_done(&text);

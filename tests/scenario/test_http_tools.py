@@ -86,6 +86,21 @@ def test_7_no_argument_leads_to_another_place(box):
             assert s.seen[-1]["path"].count("/") == 3, s.seen[-1]
 
 
+def test_7_an_argument_that_is_too_long_is_not_left_out(box):
+    with Server() as s:
+        g = serve(box,
+                  tool("query", s.url + "/q", schema={"q": TEXT}, method="DELETE", query={"filter": "name:{q}"}),
+                  tool("cookie", s.url + "/c", schema={"v": TEXT}, cookies={"a": "x{v}", "b": "fixed"}),
+                  tool("deep", s.url + "/d", schema={"f": {"type": "object"}}, method="GET",
+                       query={"f": {"argument": "f", "style": "deepObject"}}))
+        for name, input in [("query", {"q": "y" * 17000}), ("cookie", {"v": "y" * 9000}), ("deep", {"f": {"k" * 5000: "v"}})]:
+            r = call(g, name, input)
+            assert r.is_error and "too long" in r.text, (name, r.text, s.seen)
+        assert s.seen == []
+        assert not call(g, "query", {"q": "y" * 1000}).is_error and not call(g, "cookie", {"v": "y" * 1000}).is_error
+        assert s.seen[-1]["headers"]["cookie"] == "a=x" + "y" * 1000 + "; b=fixed"
+
+
 def test_7_secrets_stay_here(box):
     secret = "canary-8c1d0f7e-token"
     with Server() as s:
