@@ -101,6 +101,18 @@ def test_7_an_argument_that_is_too_long_is_not_left_out(box):
         assert s.seen[-1]["headers"]["cookie"] == "a=x" + "y" * 1000 + "; b=fixed"
 
 
+def test_7_what_the_definition_fixes_is_not_the_callers_to_give(box):
+    with Server() as s:
+        g = serve(box, tool("find", s.url + "/find?tenant=acme&a%20b=1&flag", "pure", schema={"q": TEXT, "p": TEXT}, method="GET",
+                            query={"role": "viewer", "page": "{p}"}))
+        for name in ["tenant", "role", "page", "Tenant", "ROLE", "a b", "flag", "role[]", "tenant[0]"]:
+            r = call(g, "find", {"q": "x", name: "other"})
+            assert r.error_class == "validation_error" and "/%s: " % name in r.text, (name, r.text)
+        assert s.seen == []
+        r = call(g, "find", {"q": "x", "p": "2", "more": "y"})
+        assert not r.is_error and s.seen[-1]["path"] == "/find?tenant=acme&a%20b=1&flag&role=viewer&page=2&q=x&more=y", s.seen
+
+
 def test_7_secrets_stay_here(box):
     secret = "canary-8c1d0f7e-token"
     with Server() as s:
