@@ -127,6 +127,7 @@ hop(struct errand *r, struct err *e)
 	    .url = url,
 	    .headers = lines,
 	    .body = r->request.has_body ? buf_str(&r->request.body) : (struct str){NULL, 0},
+	    .once = r->job->tool->reversibility > REV_IDEMPOTENT,
 	    .max_bytes = plan->max_bytes,
 	    .allows = allows,
 	    .head = on_head,

@@ -254,6 +254,26 @@ def test_7_a_torn_connection_is_told_as_what_it_is(box):
         assert call(g, "again").is_error and s.paths().count("/before") == before + 2  # tried twice, being pure
 
 
+def test_7_what_cannot_be_taken_back_is_sent_once_whatever_its_method(box):
+    def done_and_gone(h):
+        h.server.done.append(h.command)
+        h.close_connection = True  # without a byte of an answer, on a connection that was kept
+
+    with Server() as s:
+        s.plan("/warm", lambda h: h.answer(200, {}))
+        for method in ["GET", "PUT", "DELETE"]:
+            s.plan("/" + method, done_and_gone)
+        g = serve(box, tool("warm", s.url + "/warm", "pure", method="GET"), tool("look", s.url + "/GET", "pure", method="GET"),
+                  *[tool(m.lower(), s.url + "/" + m, method=m) for m in ["GET", "PUT", "DELETE"]])
+        for method in ["GET", "PUT", "DELETE"]:
+            assert not call(g, "warm").is_error
+            r = call(g, method.lower())
+            assert r.is_error and "may have been done" in r.text, r.text
+            assert s.done.count(method) == 1, s.done
+        assert not call(g, "warm").is_error
+        assert call(g, "look").is_error and s.done.count("GET") > 2  # that one does nothing
+
+
 def test_7_slow_is_a_timeout_and_huge_is_cut(box):
     gone = threading.Event()
 
