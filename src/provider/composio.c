@@ -79,7 +79,7 @@ read_answer(struct job *j, const struct http_answer *a)
 	if (a->cut || json_parse(a->body, &json_door, &doc, NULL) < 0) {
 		err_set(&j->out.err, E_EXECUTION,
 			"Composio answered with something else than JSON%s",
-			j->tool->reversibility > REV_IDEMPOTENT ? " (it may have been done)" : "");
+			j->reversibility > REV_IDEMPOTENT ? " (it may have been done)" : "");
 		return;
 	}
 	const struct json *root = json_root(doc), *good = json_get(root, S("successful"));

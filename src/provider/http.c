@@ -127,7 +127,7 @@ hop(struct errand *r, struct err *e)
 	    .url = url,
 	    .headers = lines,
 	    .body = r->request.has_body ? buf_str(&r->request.body) : (struct str){NULL, 0},
-	    .once = r->job->tool->reversibility > REV_IDEMPOTENT,
+	    .once = r->job->reversibility > REV_IDEMPOTENT,
 	    .max_bytes = plan->max_bytes,
 	    .allows = allows,
 	    .head = on_head,
@@ -146,7 +146,7 @@ add_doubt(struct job *j)
 	struct err *e = &j->out.err;
 	size_t len = strlen(e->text);
 
-	if (j->tool->reversibility > REV_IDEMPOTENT && e->code != E_CANCELLED)
+	if (j->reversibility > REV_IDEMPOTENT && e->code != E_CANCELLED)
 		snprintf(e->text + len, sizeof(e->text) - len, " (it may have been done)");
 }
 
@@ -283,7 +283,7 @@ static int
 begin(struct errand *r, struct err *e)
 {
 	struct job *j = r->job;
-	bool effect = j->tool->reversibility != REV_PURE && j->kind == JOB_RUN;
+	bool effect = j->reversibility != REV_PURE && j->kind == JOB_RUN;
 	struct str none = {NULL, 0};
 	int code = http__request_fill(plan_of(j), j->input, effect ? j->context.effect_key : none,
 				      &r->request, e);

@@ -184,7 +184,7 @@ explain(struct job *j, const struct http_answer *a, const struct row *row)
 	struct buf reason = BUF_INIT(8 * REFUSAL_CHARS);
 	struct str host = str_utf8_upto(plan_of(j)->host, 100);
 	const char *words = phrase(a->status);
-	bool doubt = row->meaning == MEANS_UNKNOWN && j->tool->reversibility > REV_IDEMPOTENT;
+	bool doubt = row->meaning == MEANS_UNKNOWN && j->reversibility > REV_IDEMPOTENT;
 
 	add_reason(&reason, a);
 	err_set(&j->out.err, row->code, "%.*s answered %d%s%s%s%.*s%s", STR_ARG(host), a->status,

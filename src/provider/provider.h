@@ -101,6 +101,7 @@ struct job {
 	struct tool *tool;
 	const struct json *input; /* validated */
 	struct job_context context;
+	enum reversibility reversibility; /* what the tool does to the world, where it runs */
 	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
 	struct output out;
@@ -126,7 +127,8 @@ struct job_spec {
 	struct json_doc *input_doc;
 	const struct json *input;
 	struct job_context context;
-	struct behind *behind; /* borrowed: until the report, or job_free */
+	const enum reversibility *policy; /* that the configuration has for it; NULL: the tool's */
+	struct behind *behind;            /* borrowed: until the report, or job_free */
 	void (*report)(struct job *j, void *owner);
 	void (*stream)(struct job *j, struct str bytes, bool is_stderr, void *owner);
 	void *owner;

@@ -176,6 +176,23 @@ def test_7_the_key_of_an_effect_goes_along(box):
         assert "idempotency-key" not in s.seen[-1]["headers"]
 
 
+def test_7_the_policy_of_the_configuration_counts(box):
+    with Server() as s:
+        s.plan("/down", lambda h: h.answer(503, {}))
+        box.config(json.dumps({
+            "definitions": [tool("trigger", s.url + "/x", "pure", method="GET"), tool("down", s.url + "/down", "pure", method="GET"),
+                            tool("look", s.url + "/down")],
+            "tool_confirmation": AUTO,
+            "tools": {"defaults": QUICK, "trigger": {"side_effect_policy": "irreversible"}, "down": {"side_effect_policy": "irreversible"},
+                      "look": {"side_effect_policy": "pure"}},
+            "tool_gateway": {"providers": {"http": {"allow": LOCAL}}}}))
+        g = box.serve("--no-auth")
+        session = g.session()
+        assert not g.call(session, "trigger", {}, idempotency_key="k1").is_error
+        assert s.seen[-1]["headers"]["idempotency-key"].endswith("k1"), s.seen
+        assert "may have been done" in call(g, "down").text and "may have been done" not in call(g, "look").text
+
+
 def test_7_statuses_mean_something(box):
     codes = {400: "validation_error", 401: "permission_denied", 403: "permission_denied", 404: "execution_error",
              409: "execution_error", 422: "validation_error", 500: "execution_error", 503: "execution_error"}
