@@ -80,6 +80,7 @@ read_answer(struct job *j, const struct http_answer *a)
 		err_set(&j->out.err, E_EXECUTION,
 			"Composio answered with something else than JSON%s",
 			j->reversibility > REV_IDEMPOTENT ? " (it may have been done)" : "");
+		j->out.unknown = true;
 		return;
 	}
 	const struct json *root = json_root(doc), *good = json_get(root, S("successful"));

@@ -165,6 +165,7 @@ fail(struct errand *r, const struct err *e, bool sent, bool broke)
 	o->broke =
 	    broke && (e->code == E_UNAVAILABLE || e->code == E_EXECUTION || e->code == E_LIMIT);
 	o->never_left = !sent;
+	o->unknown = sent;
 	if (sent)
 		add_doubt(r->job);
 	buf_done(&text);

@@ -324,6 +324,7 @@ http_judge(struct job *j, const struct http_answer *a)
 		return true;
 	explain(j, a, &row);
 	j->out.refused = row.meaning == MEANS_FAILED || row.meaning == MEANS_RETRY;
+	j->out.unknown = row.meaning == MEANS_UNKNOWN;
 	j->out.broke = row.meaning == MEANS_RETRY ||
 		       (row.meaning == MEANS_UNKNOWN && (a->status >= 500 || a->status == 408));
 	j->out.err.retry_after_ms = a->retry_after_ms;

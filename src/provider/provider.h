@@ -82,6 +82,7 @@ struct output {
 	bool broke;      /* it failed on the way, not in the tool: another try may do better */
 	bool never_left; /* nothing of it was sent: doing it again cannot do it twice */
 	bool refused;    /* whoever was asked answered that it did not do it: the same */
+	bool unknown;    /* it was sent, and what came back does not tell whether it was done */
 	struct err err;  /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 

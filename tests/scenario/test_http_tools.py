@@ -211,6 +211,27 @@ def test_7_statuses_mean_something(box):
         assert not call(g, "fine").is_error
 
 
+def test_7_what_is_unknown_is_in_the_ledger_as_that(box):
+    with Server() as s:
+        s.plan("/409", lambda h: h.answer(409, {"message": "perhaps"}))
+        s.plan("/302", lambda h: h.answer(302, b"", None, Location="/elsewhere"))
+        s.plan("/long", lambda h: h.answer(200, {}, X="y" * 20000, Y="y" * 20000, Z="y" * 40000))
+        s.plan("/404", lambda h: h.answer(404, {}))
+        s.plan("/api/v3/tools/execute/ODD", lambda h: h.answer(200, b"<html>", "text/html"))
+        g = serve(box, tool("conflict", s.url + "/409", status={"409": "unknown"}), tool("moved", s.url + "/302"),
+                  tool("long", s.url + "/long"), tool("gone", s.url + "/404"),
+                  tool("idem", s.url + "/409", "idempotent", method="PUT", status={"4xx": "unknown"}),
+                  {"name": "odd", "description": "d", "gateway": "composio", "gateway_config": {"composio_action": "ODD"}},
+                  env={"MY_KEY": "canary-composio-key"}, providers={"composio": {"api_key_env": "MY_KEY", "base_url": s.url + "/api/v3/"}})
+        names = ["conflict", "moved", "long", "idem", "odd"]
+        for name in [*names, "gone"]:
+            r = call(g, name)
+            assert r.is_error and ("may have been done" in r.text) == (name not in ["idem", "gone"]), (name, r.text)
+        unknown = g.ok("GET", "/effects?unknown=1&session=%s" % g.one)["effects"]
+        assert sorted(e["tool"] for e in unknown) == sorted(names), unknown
+        assert len(s.seen) == 6, s.seen  # none was tried again
+
+
 def test_7_only_what_may_be_is_tried_again(box):
     def down(h):
         h.answer(503, {"message": "busy"})
