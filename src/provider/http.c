@@ -254,7 +254,7 @@ on_over(struct fetch *f, int status, const struct err *e, void *arg)
 static void
 preview(struct job *j, const struct http_request *r)
 {
-	struct buf line = BUF_INIT(LIMIT_HTTP_TOOL_URL);
+	struct buf line = BUF_INIT(2 * LIMIT_HTTP_TOOL_URL); /* [redacted] may be longer */
 
 	buf_addf(&line, "%s ", plan_of(j)->method);
 	buf_add(&line, buf_str(&r->url));

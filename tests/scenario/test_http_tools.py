@@ -461,6 +461,20 @@ def test_7_a_definition_that_changes_while_a_person_thinks_is_not_run(box):
         assert s.seen == []
 
 
+def test_7_the_longest_address_is_shown_to_who_is_asked(box):
+    with Server() as s:
+        g = serve(box, tool("drop", s.url + "/x/{id}", schema={"id": TEXT}, method="DELETE"),
+                  tool_confirmation={"default": {**AUTO["default"], "NETWORK": "prompt"}})
+        session = g.session()
+        id = "a" * (16380 - len(s.url + "/x/"))
+        turn = g.start(session, "drop", {"id": id})
+        question = g.question(session)
+        assert question["command"] == "DELETE %s/x/%s" % (s.url, id), question["command"][:100]
+        g.answer(question, "deny")
+        g.turn(session, turn["turn_id"])
+        assert s.seen == []
+
+
 def test_7_composio_is_a_request_and_an_answer_in_it(box):
     def plan(body, status=200):
         return lambda h: h.answer(status, body)
