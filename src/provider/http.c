@@ -155,13 +155,16 @@ static void
 fail(struct errand *r, const struct err *e, bool sent, bool broke)
 {
 	struct output *o = &r->job->out;
-	struct buf text = BUF_INIT(sizeof(e->text));
+	struct buf text = BUF_INIT(4 * sizeof(*e)); /* [redacted] may be longer */
 
 	buf_addf(&text, "%.*s: %s%s", STR_ARG(str_utf8_upto(plan_of(r->job)->host, 100)),
 		 err_text(e), e->code == E_PERMISSION && broke ? CLOSED : "");
 	http__redact(plan_of(r->job), &text);
 	err_set(&o->err, e->code, "%.*s", STR_ARG(buf_str(&text)));
-	snprintf(o->err.inside, sizeof(o->err.inside), "%s", e->inside);
+	buf_reset(&text);
+	buf_addz(&text, e->inside);
+	http__redact(plan_of(r->job), &text);
+	snprintf(o->err.inside, sizeof(o->err.inside), "%.*s", STR_ARG(buf_str(&text)));
 	o->broke =
 	    broke && (e->code == E_UNAVAILABLE || e->code == E_EXECUTION || e->code == E_LIMIT);
 	o->never_left = !sent;

@@ -678,6 +678,20 @@ collect_used(struct reading *r)
 	return 0;
 }
 
+/* People read it: values of variables are not for them. */
+static int
+shade_host(struct reading *r)
+{
+	struct http_plan *p = r->plan;
+	struct buf host = BUF_INIT(LIMIT_HTTP_TOOL_URL);
+
+	buf_add(&host, p->host);
+	http__redact(p, &host);
+	p->host = arena_str(p->arena, buf_str(&host));
+	buf_done(&host);
+	return p->host.ptr ? 0 : nomem(r);
+}
+
 static int
 read_written(struct reading *r, const struct written *w, unsigned *timeout_ms)
 {
@@ -698,7 +712,7 @@ read_written(struct reading *r, const struct written *w, unsigned *timeout_ms)
 	p->follows = w->follow_redirects;
 	p->max_bytes = (size_t)bytes;
 	*timeout_ms = (unsigned)(seconds * 1000);
-	return collect_used(r);
+	return (code = shade_host(r)) < 0 ? code : collect_used(r);
 }
 
 static int

@@ -164,6 +164,24 @@ def test_7_secrets_stay_here_in_every_spelling(box):
                     assert spelling.encode() not in open(os.path.join(folder, name), "rb").read(), name
 
 
+def test_7_a_host_may_be_a_secret(box):
+    secret = "127.0.0.99"
+    with Server(secret) as s:
+        s.plan("/none", lambda h: h.answer(404, {}))
+        g = serve(box, tool("none", "http://${PLACE}:%d/none" % s.port), tool("torn", "https://${PLACE}:1/"),
+                  env={"PLACE": secret}, allow=["127.0.0.0/8"])
+        r = call(g, "none")
+        assert "[redacted]:%d answered 404" % s.port in r.text and len(s.seen) == 1, r.text
+        r = call(g, "torn")
+        assert r.is_error and "[redacted]:1: " in r.text, r.text
+        everything = json.dumps([g.events(g.one), g.ok("GET", "/sessions/%s/calls" % g.one)])
+        g.stop()
+        assert secret not in everything and secret not in g.log(), (everything, g.log())
+        for folder, _, files in os.walk(box.env["XDG_STATE_HOME"]):
+            for name in files:
+                assert secret.encode() not in open(os.path.join(folder, name), "rb").read(), name
+
+
 def test_7_the_key_of_an_effect_goes_along(box):
     with Server() as s:
         g = serve(box, tool("pay", s.url + "/x"), tool("quiet", s.url + "/x", idempotency_header=False))
