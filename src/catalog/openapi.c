@@ -203,8 +203,8 @@ is_wanted(const struct operation *op, struct str alias)
 
 /* ---- parameters ---- */
 
-static const char *const ignored[] = {"Accept", "Content-Type",
-				      "Authorization"}; /* section 4.8.12 */
+/* Section 4.8.12; and cookies, which have a place of their own. */
+static const char *const ignored[] = {"Accept", "Content-Type", "Authorization", "Cookie"};
 
 /* Also what whoever imports it gives himself: that is not the caller's to say. */
 static bool

@@ -387,6 +387,21 @@ check_values(struct reading *r, const char *field, const struct http_template *t
 	return 0;
 }
 
+/* One argument in it could be several cookies; those of `cookies` are encoded. */
+static int
+check_cookie_header(struct reading *r)
+{
+	const struct http_fields *h = &r->plan->headers;
+
+	for (size_t i = 0; i < h->count; i++)
+		for (size_t k = 0; k < h->at[i].value.count; k++)
+			if (h->at[i].value.parts[k].argument.ptr &&
+			    str_eq_nocase(h->at[i].name, S("Cookie")))
+				return refuse(r, "headers.Cookie",
+					      "has an argument in it; use cookies");
+	return 0;
+}
+
 static const char *const styles[] = {
     [STYLE_FORM] = "form",
     [STYLE_SPACE] = "spaceDelimited",
@@ -702,6 +717,7 @@ read_written(struct reading *r, const struct written *w, unsigned *timeout_ms)
 	if ((code = read_method(r, w)) < 0 || (code = read_url(r, w)) < 0 ||
 	    (code = read_fields(r, "query", w->query, &p->query, NULL)) < 0 ||
 	    (code = read_fields(r, "headers", w->headers, &p->headers, check_header)) < 0 ||
+	    (code = check_cookie_header(r)) < 0 ||
 	    (code = read_fields(r, "cookies", w->cookies, &p->cookies, check_cookie)) < 0 ||
 	    (code = read_body(r, w)) < 0 || (code = read_status(r, w->status)) < 0 ||
 	    (code = read_number(r, "timeout", w->timeout, 0.001, 86400, &seconds)) < 0 ||

@@ -446,6 +446,18 @@ def test_7_a_bad_definition_disables_itself_alone(box):
         assert "good" in names and "userinfo" not in names
 
 
+def test_7_no_argument_adds_a_cookie(box):
+    with Server() as s:
+        g = serve(box, tool("raw", s.url + "/x", schema={"pref": TEXT}, headers={"cookie": "sid=a; pref={pref}"}),
+                  tool("fixed", s.url + "/x", headers={"Cookie": "sid=a; pref=b"}),
+                  tool("good", s.url + "/x", schema={"pref": TEXT}, cookies={"sid": "a", "pref": "{pref}"}))
+        assert call(g, "raw", {"pref": "b; admin=1"}).is_error and s.seen == []
+        assert "raw: gateway_config.headers.Cookie: has an argument in it; use cookies" in g.ok("GET", "/status")["definitions"]["problems"]
+        assert not call(g, "fixed").is_error and s.seen[-1]["headers"]["cookie"] == "sid=a; pref=b"
+        assert not call(g, "good", {"pref": "b; admin=1"}).is_error
+        assert s.seen[-1]["headers"]["cookie"] == "sid=a; pref=b%3B%20admin%3D1"
+
+
 def test_7_definitions_follow_the_file(box):
     with Server() as s:
         g = serve(box, tool("a", s.url + "/one"), tool("b", s.url + "/b"))

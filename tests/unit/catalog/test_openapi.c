@@ -189,7 +189,8 @@ test_7_a_header_that_is_given_is_no_argument(void **state)
 	static const char text[] =
 	    DOC("3.0.0", "\"paths\":{\"/a\":{\"get\":{\"parameters\":[{\"name\":\"x-tenant\","
 			 "\"in\":\"header\",\"required\":true,\"schema\":{\"type\":\"string\"}},"
-			 "{\"name\":\"x-tenant\",\"in\":\"query\"}]}}}");
+			 "{\"name\":\"x-tenant\",\"in\":\"query\"},{\"name\":\"cookie\",\"in\":"
+			 "\"header\"}]}}}");
 	struct openapi_options options = {.name = S("s")};
 	struct json_doc *headers = NULL;
 	struct openapi o;
