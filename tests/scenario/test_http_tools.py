@@ -164,6 +164,15 @@ def test_7_secrets_stay_here_in_every_spelling(box):
                     assert spelling.encode() not in open(os.path.join(folder, name), "rb").read(), name
 
 
+def test_7_secrets_stay_here_however_often_one_is_named(box):
+    with Server() as s:
+        g = serve(box, tool("echo", s.url + "/echo", "pure", method="GET", query={"many": "${KEY}" * 900}, headers={"X-Key": "${LATER}"}),
+                  env={"KEY": "canary", "LATER": "one-that-comes-later"})
+        r = call(g, "echo")
+        assert not r.is_error and s.seen[-1]["headers"]["x-key"] == "one-that-comes-later", r.text
+        assert "later" not in r.text and '"X-Key": "[redacted]' in r.text, r.text[-400:]
+
+
 def test_7_a_host_may_be_a_secret(box):
     secret = "127.0.0.99"
     with Server(secret) as s:
