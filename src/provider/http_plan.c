@@ -73,7 +73,8 @@ is_secret(const struct http_plan *p, struct str value)
 	return false;
 }
 
-/* There is room for a power of two of them. */
+/* There is room for a power of two of them. The longest come first: of one that begins with another
+ * the rest would stay. */
 static int
 secret_add(struct reading *r, struct str value)
 {
@@ -93,7 +94,10 @@ secret_add(struct reading *r, struct str value)
 	struct str copy = arena_str(p->arena, value);
 	if (!copy.ptr)
 		return nomem(r);
-	p->secrets[p->secret_count++] = copy;
+	for (; count && p->secrets[count - 1].len < copy.len; count--)
+		p->secrets[count] = p->secrets[count - 1];
+	p->secrets[count] = copy;
+	p->secret_count++;
 	return 0;
 }
 

@@ -173,6 +173,16 @@ def test_7_secrets_stay_here_however_often_one_is_named(box):
         assert "later" not in r.text and '"X-Key": "[redacted]' in r.text, r.text[-400:]
 
 
+def test_7_a_secret_that_begins_with_another_stays_here_whole(box):
+    with Server() as s:
+        g = serve(box, tool("echo", s.url + "/echo", "pure", method="GET", headers={"X-A": "${A}", "X-B": "${B}", "X-C": "${C}"}),
+                  env={"A": "canary", "B": "canary-that-goes-on", "C": "canary-that"})
+        r = call(g, "echo")
+        assert not r.is_error and s.seen[-1]["headers"]["x-b"] == "canary-that-goes-on", r.text
+        for name in "ABC":
+            assert '"X-%s": "[redacted]"' % name in r.text, r.text
+
+
 def test_7_a_host_may_be_a_secret(box):
     secret = "127.0.0.99"
     with Server(secret) as s:
