@@ -524,6 +524,26 @@ def test_7_the_longest_address_is_shown_to_who_is_asked(box):
         assert s.seen == []
 
 
+def test_7_a_request_is_no_command_with_a_prefix(box):
+    with Server() as s:
+        g = serve(box, tool("send", s.url + "/x/{id}", schema={"id": TEXT}),
+                  tool_confirmation={"default": {**AUTO["default"], "NETWORK": "prompt"}})
+        session = g.session()
+        turns = [g.start(session, "send", {"id": "1"}), g.start(session, "send", {"id": "2"})]
+        until(lambda: len(g.ok("GET", "/confirmations")["confirmations"]) == 2, "both are asked about")
+        asked = g.question(session)
+        assert asked["command"].startswith("POST http://") and asked["prefix"] is None, asked
+        for prefix in [{}, {"prefix": "POST"}]:
+            g.refused(400, "validation_error", "POST", "/confirmations/" + asked["confirmation_request_id"],
+                      {"decision": "allow", "scope": "prefix", **prefix})
+        assert len(g.ok("GET", "/confirmations")["confirmations"]) == 2 and s.seen == []
+        for turn in turns:
+            g.answer(g.question(session), "deny")
+        for turn in turns:
+            g.turn(session, turn["turn_id"])
+        assert s.seen == []
+
+
 def test_7_composio_is_a_request_and_an_answer_in_it(box):
     def plan(body, status=200):
         return lambda h: h.answer(status, body)
