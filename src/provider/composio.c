@@ -130,6 +130,8 @@ member_literal(struct jw *w, const char *key, struct str value)
 			buf_addc(&text, value.ptr[i]);
 	}
 	jw_member(w, key, buf_str(&text));
+	if (buf_failed(&text)) /* the part that fits is somebody else */
+		w->out->failed = true;
 	buf_done(&text);
 }
 

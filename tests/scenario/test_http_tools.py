@@ -569,6 +569,15 @@ def test_7_composio_is_a_request_and_an_answer_in_it(box):
         assert "something else than JSON (it may have been done)" in call(g, "odd").text
 
 
+def test_7_composio_for_a_user_too_long_is_for_nobody(box):
+    with Server() as s:
+        g = serve(box, {"name": "act", "description": "d", "gateway": "composio", "gateway_config": {"entity_id": "u" * 9000}},
+                  env={"MY_KEY": "canary-composio-key"}, providers={"composio": {"api_key_env": "MY_KEY", "base_url": s.url}})
+        problems = g.ok("GET", "/status")["definitions"]["problems"]
+        assert len(problems) == 1 and problems[0].startswith("act: "), problems
+        assert call(g, "act").is_error and s.seen == []
+
+
 def test_7_composio_without_a_key_says_so(box):
     g = serve(box, {"name": "x", "description": "d", "gateway": "composio"})
     assert "the variable COMPOSIO_API_KEY is not set" in "\n".join(g.ok("GET", "/status")["definitions"]["problems"])
