@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "catalog/openapi_inside.h"
 #include "json/yaml.h"
+#include "net/url.h"
 
 #define DESCRIPTION_BYTES 1024
 #define PROBLEM_BYTES (64 * KIB)
@@ -400,15 +401,18 @@ is_absolute(struct str s)
 	return str_starts(s, S("http://")) || str_starts(s, S("https://"));
 }
 
-/* https://host[:port] of an address. */
-static struct str
-origin_of(struct str url)
+/* A relative one is meant from where the document came from; none is "/" (section 4.8.5). */
+static void
+make_whole(struct buf *out, struct str origin)
 {
-	size_t i = str_starts(url, S("https://")) ? 8 : 7;
+	struct buf relative = buf_take(out);
+	struct url base;
 
-	while (i < url.len && url.ptr[i] != '/' && url.ptr[i] != '?' && url.ptr[i] != '#')
-		i++;
-	return str_upto(url, i);
+	if (url_split(origin, &base, NULL) < 0 ||
+	    url_resolve(&base, relative.len ? buf_str(&relative) : S("/"), out, NULL) < 0)
+		buf_reset(out);
+	out->failed = out->failed || buf_failed(&relative);
+	buf_done(&relative);
 }
 
 static bool
@@ -424,14 +428,8 @@ add_base(struct buf *out, const struct operation *op)
 		for (size_t i = 0; i < ARRAY_LEN(all) && !server; i++)
 			server = json_at(json_get(all[i], S("servers")), 0);
 		add_server(out, server);
-		if (!is_absolute(buf_str(out)) && o->origin.ptr) {
-			struct buf relative = buf_take(out);
-			buf_add(out, origin_of(o->origin));
-			if (relative.len && relative.ptr[0] != '/')
-				buf_addc(out, '/');
-			buf_add(out, buf_str(&relative));
-			buf_done(&relative);
-		}
+		if (!is_absolute(buf_str(out)) && o->origin.ptr)
+			make_whole(out, o->origin);
 	}
 	while (out->len && out->ptr[out->len - 1] == '/')
 		out->len--;

@@ -212,6 +212,43 @@ test_7_a_header_that_is_given_is_no_argument(void **state)
 	json_doc_unref(headers);
 }
 
+static void
+test_7_a_server_is_meant_from_where_the_document_is(void **state)
+{
+	static const struct {
+		const char *origin, *servers, *url;
+	} cases[] = {
+	    {"https://h.example/api/openapi.json", "[{\"url\":\"v2\"}]",
+	     "https://h.example/api/v2/a"},
+	    {"https://h.example/api/openapi.json", "[{\"url\":\"./\"}]", "https://h.example/api/a"},
+	    {"https://h.example/api/x/openapi.json", "[{\"url\":\"../v2/\"}]",
+	     "https://h.example/api/v2/a"},
+	    {"https://h.example/api/openapi.json?x=/y", "[{\"url\":\"/v3\"}]",
+	     "https://h.example/v3/a"},
+	    {"https://h.example/api/openapi.json", "[{\"url\":\"//b.example/v\"}]",
+	     "https://b.example/v/a"},
+	    {"https://h.example/api/openapi.json", "[]", "https://h.example/a"},
+	    {"https://h.example:8443", "[{\"url\":\"v2\"}]", "https://h.example:8443/v2/a"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct openapi_options options = {.name = S("s"),
+						  .origin = str_of(cases[i].origin)};
+		struct buf doc = BUF_INIT(4 * KIB);
+		struct openapi o;
+		struct err e = ERR_NONE;
+		buf_addf(&doc,
+			 "{\"openapi\":\"3.0.0\",\"servers\":%s,\"paths\":{\"/a\":{\"get\":{}}}}",
+			 cases[i].servers);
+		assert_int_equal(openapi_import(buf_str(&doc), &options, &o, &e), 0);
+		assert_int_equal(o.count, 1);
+		assert_true(str_is(text_at(o.definitions[0], "/url"), cases[i].url));
+		openapi_done(&o);
+		buf_done(&doc);
+	}
+}
+
 static int
 import_code(struct str text)
 {
@@ -316,6 +353,7 @@ main(void)
 	    cmocka_unit_test(what_is_no_document_is_refused),
 	    cmocka_unit_test(test_7_a_document_reads_no_variable),
 	    cmocka_unit_test(test_7_a_header_that_is_given_is_no_argument),
+	    cmocka_unit_test(test_7_a_server_is_meant_from_where_the_document_is),
 	    cmocka_unit_test(test_7_copies_of_one_schema_have_an_end),
 	    cmocka_unit_test(test_7_what_is_left_out_has_an_end),
 	    cmocka_unit_test(test_7_parameters_named_twice_count),
