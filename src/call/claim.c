@@ -254,7 +254,7 @@ is_in_doubt(const struct tool *t, const struct output *out, bool told_to_stop)
 {
 	if (went_well(out) || did_nothing(t, out))
 		return false;
-	return told_to_stop || out->broke || is_doubtful(out->err.code);
+	return told_to_stop || out->broke || out->unknown || is_doubtful(out->err.code);
 }
 
 bool

@@ -204,7 +204,9 @@ ask(struct call *c)
 	jw_value(&w, c->input);
 	if (would->modified.len)
 		buf_addf(&paths, "[%.*s]", STR_ARG(buf_str(&would->modified)));
-	if (would->command.len)
+	/* Of a request nothing is a command line, whatever it looks like. */
+	bool described = !c->tool->command_argument.ptr;
+	if (would->command.len && !described)
 		grant_prefix(buf_str(&would->command), &prefix);
 	struct question_text text = {
 	    .session = id_str(&c->session->id),
@@ -218,6 +220,7 @@ ask(struct call *c)
 	    .summary = c->input_summary,
 	    .modifications = or_none(&paths),
 	    .command = or_none(&would->command),
+	    .described = described,
 	    .prefix = prefix,
 	    .diff = diff,
 	    .diff_cut = cut,

@@ -127,6 +127,7 @@ attempt_ms(const struct call *c)
 static int
 start_job(struct call *c)
 {
+	const enum reversibility policy = call_reversibility(c);
 	struct job_spec spec = {
 	    .kind = JOB_RUN,
 	    .tool = c->tool,
@@ -143,6 +144,7 @@ start_job(struct call *c)
 			.witness = changes_begin(c),
 			.track = c->tuning->track_changes,
 			.profile = c->tuning->confinement},
+	    .policy = &policy,
 	    .behind = call_behind(c),
 	    .report = reported,
 	    .stream = streamed,

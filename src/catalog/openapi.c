@@ -12,11 +12,13 @@
 #include "base/map.h"
 #include "catalog/openapi_inside.h"
 #include "json/yaml.h"
+#include "net/url.h"
 
 #define DESCRIPTION_BYTES 1024
 #define PROBLEM_BYTES (64 * KIB)
 #define PROPERTIES_MOST 512 /* parameters of one operation */
 #define OPERATION_BYTES (4 * LIMIT_IMPORT_SCHEMA)
+#define WRITTEN_BYTES (2 * (size_t)LIMIT_IMPORT_BYTES) /* of all operations */
 
 static const struct method {
 	const char *key, *name, *policy;
@@ -33,6 +35,7 @@ struct import {
 	const struct json *root;
 	struct arena *arena; /* names */
 	struct map names;    /* short name -> struct named */
+	size_t written;      /* bytes of definitions: each has its own copy of all it refers to */
 	struct err *err;
 };
 
@@ -201,14 +204,20 @@ is_wanted(const struct operation *op, struct str alias)
 
 /* ---- parameters ---- */
 
-static const char *const ignored[] = {"Accept", "Content-Type",
-				      "Authorization"}; /* section 4.8.12 */
+/* Section 4.8.12; and cookies, which have a place of their own. */
+static const char *const ignored[] = {"Accept", "Content-Type", "Authorization", "Cookie"};
 
+/* Also what whoever imports it gives himself: that is not the caller's to say. */
 static bool
-is_ignored(const struct parameter *p)
+is_ignored(const struct operation *op, const struct parameter *p)
 {
-	for (size_t i = 0; str_is(p->in, "header") && i < ARRAY_LEN(ignored); i++)
+	if (!str_is(p->in, "header"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		if (str_eq_nocase(p->name, str_of(ignored[i])))
+			return true;
+	for (struct json_iter it = json_iter(op->import->options->headers); json_next(&it);)
+		if (str_eq_nocase(p->name, it.key))
 			return true;
 	return false;
 }
@@ -258,13 +267,17 @@ parameters_read(const struct operation *op, const struct json *list, const char 
 {
 	size_t i = 0;
 
+	if (json_len(list) > PROPERTIES_MOST) {
+		leave_out(op, "has more than %d parameters", PROPERTIES_MOST);
+		return false;
+	}
 	for (struct json_iter it = json_iter(list); json_next(&it); i++) {
 		struct parameter p;
 		if (!parameter_read(op, it.value, &p)) {
 			leave_out(op, "%sparameters/%zu: has no name or no place", where, i);
 			return false;
 		}
-		if (is_ignored(&p) || is_there(ps, &p))
+		if (is_ignored(op, &p) || is_there(ps, &p))
 			continue;
 		if (ps->count == PROPERTIES_MOST) {
 			leave_out(op, "has more than %d parameters", PROPERTIES_MOST);
@@ -388,15 +401,18 @@ is_absolute(struct str s)
 	return str_starts(s, S("http://")) || str_starts(s, S("https://"));
 }
 
-/* https://host[:port] of an address. */
-static struct str
-origin_of(struct str url)
+/* A relative one is meant from where the document came from; none is "/" (section 4.8.5). */
+static void
+make_whole(struct buf *out, struct str origin)
 {
-	size_t i = str_starts(url, S("https://")) ? 8 : 7;
+	struct buf relative = buf_take(out);
+	struct url base;
 
-	while (i < url.len && url.ptr[i] != '/' && url.ptr[i] != '?' && url.ptr[i] != '#')
-		i++;
-	return str_upto(url, i);
+	if (url_split(origin, &base, NULL) < 0 ||
+	    url_resolve(&base, relative.len ? buf_str(&relative) : S("/"), out, NULL) < 0)
+		buf_reset(out);
+	out->failed = out->failed || buf_failed(&relative);
+	buf_done(&relative);
 }
 
 static bool
@@ -412,18 +428,35 @@ add_base(struct buf *out, const struct operation *op)
 		for (size_t i = 0; i < ARRAY_LEN(all) && !server; i++)
 			server = json_at(json_get(all[i], S("servers")), 0);
 		add_server(out, server);
-		if (!is_absolute(buf_str(out)) && o->origin.ptr) {
-			struct buf relative = buf_take(out);
-			buf_add(out, origin_of(o->origin));
-			if (relative.len && relative.ptr[0] != '/')
-				buf_addc(out, '/');
-			buf_add(out, buf_str(&relative));
-			buf_done(&relative);
-		}
+		if (!is_absolute(buf_str(out)) && o->origin.ptr)
+			make_whole(out, o->origin);
 	}
 	while (out->len && out->ptr[out->len - 1] == '/')
 		out->len--;
 	return o->base_url.ptr || is_absolute(buf_str(out));
+}
+
+/* What the document says of an address is a stranger's: only what the options say may name
+ * variables of ours. False: it is left out. */
+static bool
+add_address(struct buf *out, const struct operation *op)
+{
+	bool ours = op->import->options->base_url.ptr;
+
+	if (!add_base(out, op)) {
+		leave_out(op, "no server is named with a whole address; give a base_url");
+		return false;
+	}
+	size_t theirs = ours ? out->len : 0;
+	if (op->path.len && op->path.ptr[0] != '/')
+		buf_addc(out, '/');
+	buf_add(out, op->path);
+	struct str said = str_from(buf_str(out), theirs);
+	if (said.len && memmem(said.ptr, said.len, "${", 2)) {
+		leave_out(op, "has ${ in its address");
+		return false;
+	}
+	return true;
 }
 
 /* ---- writing ---- */
@@ -455,7 +488,7 @@ write_places(struct jw *w, const struct parameters *ps, const char *in, const ch
 		jw_key_str(w, it.key), jw_value(w, it.value);
 	for (size_t i = 0; i < ps->count; i++) {
 		const struct parameter *p = &ps->at[i];
-		if (!str_is(p->in, in) || json_get(more, p->name))
+		if (!str_is(p->in, in))
 			continue;
 		if (strcmp(in, "query") != 0) {
 			write_argument(w, p->name, p->property);
@@ -634,6 +667,24 @@ keep(const struct operation *op, struct str text)
 }
 
 static int
+too_much(const struct import *im, const char *what)
+{
+	return err_set(im->err, E_LIMIT, "/paths: %s; name some with `only`", what);
+}
+
+/* Those that are left out count as well: they are read, too. */
+static int
+check_count(const struct import *im)
+{
+	char what[80];
+
+	if (im->out->count < LIMIT_IMPORT_TOOLS && im->out->problem_count < LIMIT_IMPORT_TOOLS)
+		return 0;
+	snprintf(what, sizeof(what), "there are more than %d operations", LIMIT_IMPORT_TOOLS);
+	return too_much(im, what);
+}
+
+static int
 write_operation(const struct operation *op, struct str alias, const struct parameters *ps)
 {
 	struct buf text = BUF_INIT(OPERATION_BYTES), url = BUF_INIT(16 * KIB);
@@ -645,14 +696,10 @@ write_operation(const struct operation *op, struct str alias, const struct param
 
 	if (!body_read(op, ps, &body) || !path_is_filled(op, ps))
 		return 0;
-	if (!add_base(&url, op)) {
-		leave_out(op, "no server is named with a whole address; give a base_url");
+	if (!add_address(&url, op)) {
 		buf_done(&url);
 		return 0;
 	}
-	if (op->path.len && op->path.ptr[0] != '/')
-		buf_addc(&url, '/');
-	buf_add(&url, op->path);
 	jw_object(&w);
 	jw_member(&w, "name", alias);
 	write_description(&w, op);
@@ -662,8 +709,11 @@ write_operation(const struct operation *op, struct str alias, const struct param
 	jw_member(&w, "side_effect_policy", policy.ptr ? policy : str_of(op->method->policy));
 	write_tags(&w, op);
 	jw_end(&w);
+	op->import->written += text.len;
 	if (refs.nomem)
 		code = err_plain(op->import->err, E_NOMEM);
+	else if (op->import->written > WRITTEN_BYTES)
+		code = too_much(op->import, "what the operations take is more than 64 MiB");
 	else if (buf_failed(&text) || buf_failed(&url))
 		leave_out(op, "is too large");
 	else
@@ -682,10 +732,8 @@ operation_add(struct operation *op)
 	int code = ps.at ? 0 : err_plain(op->import->err, E_NOMEM);
 
 	alias_make(&alias, op);
-	if (code == 0 && op->import->out->count == LIMIT_IMPORT_TOOLS)
-		code = err_set(op->import->err, E_LIMIT,
-			       "/paths: there are more than %d operations; name some with `only`",
-			       LIMIT_IMPORT_TOOLS);
+	if (code == 0)
+		code = check_count(op->import);
 	if (code == 0 && is_wanted(op, buf_str(&alias)) &&
 	    parameters_read(op, json_get(op->object, S("parameters")), "", &ps) &&
 	    parameters_read(op, json_get(op->item, S("parameters")), "../", &ps)) {

@@ -204,7 +204,7 @@ fetch_start(struct fetcher *fr, const struct fetch_spec *spec, struct fetch **re
 		r = fetch__curl(fr, spec, &f, e);
 	if (r < 0)
 		return r;
-	f->repeatable = method_repeatable(spec->method);
+	f->repeatable = !spec->once && method_repeatable(spec->method);
 	list_push(&fr->fetches, &f->node);
 	fetch__heard(f);
 	stall_watch(f, spec->stall_ms);

@@ -4,9 +4,9 @@
  * Connections are kept and used again. No proxy of the environment, no netrc, no cookies, no
  * redirect is followed, only http and https. Answers are asked for as they are over http; over
  * https they may be compressed, and are decompressed under the same limit. Nothing is called inside
- * these functions. Everything a server says is bounded. A POST leaves us once: when a kept
- * connection turns out to be dead after it was sent, that is its end, and not a reason to send it
- * again.
+ * these functions. Everything a server says is bounded. A POST leaves us once, and whatever is
+ * said to: when a kept connection turns out to be dead after it was sent, that is its end, and not
+ * a reason to send it again.
  */
 
 #ifndef NET_FETCH_H
@@ -28,6 +28,7 @@ struct fetch_spec {
 	const char *const *headers; /* NULL-terminated "Name: value"; copied. One that is
 				       malformed or about framing is E_VALIDATION */
 	struct str body;            /* copied; {NULL,0}: none */
+	bool once;                  /* never sent twice, whatever the method promises */
 	unsigned connect_ms;        /* 0: 10 s */
 	unsigned stall_ms; /* nothing came for so long; 0: never (streams have signs of life) */
 	size_t max_bytes;  /* of the answer's body, over all pieces; 0: no limit */

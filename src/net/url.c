@@ -162,31 +162,74 @@ directory_of(struct str path)
 	return path;
 }
 
+/* Section 5.2.4: path begins with a slash, or is empty. */
+static void
+add_path(struct buf *out, struct str path)
+{
+	size_t start = out->len;
+
+	while (path.len) {
+		size_t end = 1;
+		while (end < path.len && path.ptr[end] != '/')
+			end++;
+		struct str segment = str_upto(path, end), name = str_from(segment, 1);
+		bool up = str_is(name, "..");
+		path = str_from(path, end);
+		while (up && out->len > start && out->ptr[--out->len] != '/')
+			;
+		if (!up && !str_is(name, "."))
+			buf_add(out, segment);
+		else if (path.len == 0)
+			buf_addc(out, '/');
+	}
+}
+
+/* The same address without . and .. in its path. */
+static void
+add_without_dots(struct buf *out, struct str text, const struct url *parts)
+{
+	struct str query = parts->query;
+
+	buf_add(out, str_upto(text, (size_t)(parts->path.ptr - text.ptr)));
+	add_path(out, parts->path);
+	if (query.ptr) {
+		buf_addc(out, '?');
+		buf_add(out, query);
+	}
+}
+
 int
 url_resolve(const struct url *base, struct str reference, struct buf *out, struct err *e)
 {
 	struct str r = without_fragment(str_trim(reference));
 	struct str scheme = base->secure ? S("https://") : S("http://");
+	struct buf whole = BUF_INIT(out->max);
 	struct url parts;
+	int code;
 
-	buf_reset(out);
 	if (str_starts(r, S("//"))) {
-		buf_add(out, str_upto(scheme, scheme.len - 2));
-		buf_add(out, r);
-	} else if (has_scheme(r)) {
-		buf_add(out, r);
-	} else {
-		buf_add(out, scheme);
-		buf_add(out, base->authority);
+		buf_add(&whole, str_upto(scheme, scheme.len - 2));
+	} else if (!has_scheme(r)) {
+		buf_add(&whole, scheme);
+		buf_add(&whole, base->authority);
 		if (r.len == 0 || r.ptr[0] == '?') {
-			buf_add(out, base->path);
+			buf_add(&whole, base->path);
 		} else if (r.ptr[0] != '/') {
 			struct str directory = directory_of(base->path);
-			buf_add(out, directory.len ? directory : S("/"));
+			buf_add(&whole, directory.len ? directory : S("/"));
 		}
-		buf_add(out, r);
+		if (r.len == 0 && base->query.ptr) {
+			buf_addc(&whole, '?');
+			buf_add(&whole, base->query);
+		}
 	}
-	if (buf_failed(out))
-		return err_plain(e, E_NOMEM);
-	return url_split(buf_str(out), &parts, e);
+	buf_add(&whole, r);
+	buf_reset(out);
+	code = buf_failed(&whole) ? err_plain(e, E_NOMEM) : url_split(buf_str(&whole), &parts, e);
+	if (code == 0) {
+		add_without_dots(out, buf_str(&whole), &parts);
+		code = buf_failed(out) ? err_plain(e, E_NOMEM) : 0;
+	}
+	buf_done(&whole);
+	return code;
 }

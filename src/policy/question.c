@@ -285,7 +285,7 @@ question_ask(const struct question *q)
 	    .session = q->text.session,
 	    .workspace = q->text.workspace,
 	    .tool = q->text.subject.ptr ? q->text.subject : q->text.tool,
-	    .command = q->text.command,
+	    .command = q->text.described ? (struct str){NULL, 0} : q->text.command,
 	};
 }
 

@@ -27,6 +27,7 @@ struct question_text {
 	struct str summary;       /* <= LIMIT_SUMMARY_CHARS */
 	struct str modifications; /* JSON array of paths, or {NULL,0} */
 	struct str command;       /* the whole command, or {NULL,0} */
+	bool described;           /* it only tells what would be done: no prefix of it counts */
 	struct str prefix;        /* that could be remembered, or {NULL,0} */
 	struct str diff;          /* unified, or {NULL,0} */
 	bool diff_cut;            /* it does not show all: only the input does */

@@ -79,7 +79,8 @@ read_answer(struct job *j, const struct http_answer *a)
 	if (a->cut || json_parse(a->body, &json_door, &doc, NULL) < 0) {
 		err_set(&j->out.err, E_EXECUTION,
 			"Composio answered with something else than JSON%s",
-			j->tool->reversibility > REV_IDEMPOTENT ? " (it may have been done)" : "");
+			j->reversibility > REV_IDEMPOTENT ? " (it may have been done)" : "");
+		j->out.unknown = true;
 		return;
 	}
 	const struct json *root = json_root(doc), *good = json_get(root, S("successful"));
@@ -129,6 +130,8 @@ member_literal(struct jw *w, const char *key, struct str value)
 			buf_addc(&text, value.ptr[i]);
 	}
 	jw_member(w, key, buf_str(&text));
+	if (buf_failed(&text)) /* the part that fits is somebody else */
+		w->out->failed = true;
 	buf_done(&text);
 }
 

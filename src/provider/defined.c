@@ -86,11 +86,15 @@ entry_show(struct defined *d, struct entry *en)
 {
 	struct err e = ERR_NONE;
 	struct tool *inner = en->tool->inner;
+	bool replaces = inner && catalog_find(d->catalog, en->tool->name) == inner;
 
-	if (inner && catalog_find(d->catalog, en->tool->name) == inner)
+	if (replaces)
 		catalog_remove(d->catalog, inner->name);
-	if (catalog_add(d->catalog, en->tool, &e) < 0)
-		entry_fail(en, &e);
+	if (catalog_add(d->catalog, en->tool, &e) == 0)
+		return;
+	if (replaces)
+		(void)catalog_add(d->catalog, inner, NULL);
+	entry_fail(en, &e);
 }
 
 static void

@@ -127,6 +127,7 @@ hop(struct errand *r, struct err *e)
 	    .url = url,
 	    .headers = lines,
 	    .body = r->request.has_body ? buf_str(&r->request.body) : (struct str){NULL, 0},
+	    .once = r->job->reversibility > REV_IDEMPOTENT,
 	    .max_bytes = plan->max_bytes,
 	    .allows = allows,
 	    .head = on_head,
@@ -145,7 +146,7 @@ add_doubt(struct job *j)
 	struct err *e = &j->out.err;
 	size_t len = strlen(e->text);
 
-	if (j->tool->reversibility > REV_IDEMPOTENT && e->code != E_CANCELLED)
+	if (j->reversibility > REV_IDEMPOTENT && e->code != E_CANCELLED)
 		snprintf(e->text + len, sizeof(e->text) - len, " (it may have been done)");
 }
 
@@ -154,16 +155,20 @@ static void
 fail(struct errand *r, const struct err *e, bool sent, bool broke)
 {
 	struct output *o = &r->job->out;
-	struct buf text = BUF_INIT(sizeof(e->text));
+	struct buf text = BUF_INIT(4 * sizeof(*e)); /* [redacted] may be longer */
 
 	buf_addf(&text, "%.*s: %s%s", STR_ARG(str_utf8_upto(plan_of(r->job)->host, 100)),
 		 err_text(e), e->code == E_PERMISSION && broke ? CLOSED : "");
 	http__redact(plan_of(r->job), &text);
 	err_set(&o->err, e->code, "%.*s", STR_ARG(buf_str(&text)));
-	snprintf(o->err.inside, sizeof(o->err.inside), "%s", e->inside);
+	buf_reset(&text);
+	buf_addz(&text, e->inside);
+	http__redact(plan_of(r->job), &text);
+	snprintf(o->err.inside, sizeof(o->err.inside), "%.*s", STR_ARG(buf_str(&text)));
 	o->broke =
 	    broke && (e->code == E_UNAVAILABLE || e->code == E_EXECUTION || e->code == E_LIMIT);
 	o->never_left = !sent;
+	o->unknown = sent;
 	if (sent)
 		add_doubt(r->job);
 	buf_done(&text);
@@ -252,7 +257,7 @@ on_over(struct fetch *f, int status, const struct err *e, void *arg)
 static void
 preview(struct job *j, const struct http_request *r)
 {
-	struct buf line = BUF_INIT(LIMIT_HTTP_TOOL_URL);
+	struct buf line = BUF_INIT(2 * LIMIT_HTTP_TOOL_URL); /* [redacted] may be longer */
 
 	buf_addf(&line, "%s ", plan_of(j)->method);
 	buf_add(&line, buf_str(&r->url));
@@ -282,7 +287,7 @@ static int
 begin(struct errand *r, struct err *e)
 {
 	struct job *j = r->job;
-	bool effect = j->tool->reversibility != REV_PURE && j->kind == JOB_RUN;
+	bool effect = j->reversibility != REV_PURE && j->kind == JOB_RUN;
 	struct str none = {NULL, 0};
 	int code = http__request_fill(plan_of(j), j->input, effect ? j->context.effect_key : none,
 				      &r->request, e);

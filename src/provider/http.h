@@ -79,7 +79,7 @@ typedef void http_reader(struct job *j, const struct http_answer *a);
 void http_read_by(struct tool *t, http_reader *reader);
 /* What http itself would make of it. */
 void http_read(struct job *j, const struct http_answer *a);
-/* The status alone: out.err, broke, refused. True: it is a success. */
+/* The status alone: out.err, broke, refused, unknown. True: it is a success. */
 bool http_judge(struct job *j, const struct http_answer *a);
 
 #endif

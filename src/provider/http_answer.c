@@ -184,7 +184,7 @@ explain(struct job *j, const struct http_answer *a, const struct row *row)
 	struct buf reason = BUF_INIT(8 * REFUSAL_CHARS);
 	struct str host = str_utf8_upto(plan_of(j)->host, 100);
 	const char *words = phrase(a->status);
-	bool doubt = row->meaning == MEANS_UNKNOWN && j->tool->reversibility > REV_IDEMPOTENT;
+	bool doubt = row->meaning == MEANS_UNKNOWN && j->reversibility > REV_IDEMPOTENT;
 
 	add_reason(&reason, a);
 	err_set(&j->out.err, row->code, "%.*s answered %d%s%s%s%.*s%s", STR_ARG(host), a->status,
@@ -324,6 +324,7 @@ http_judge(struct job *j, const struct http_answer *a)
 		return true;
 	explain(j, a, &row);
 	j->out.refused = row.meaning == MEANS_FAILED || row.meaning == MEANS_RETRY;
+	j->out.unknown = row.meaning == MEANS_UNKNOWN;
 	j->out.broke = row.meaning == MEANS_RETRY ||
 		       (row.meaning == MEANS_UNKNOWN && (a->status >= 500 || a->status == 408));
 	j->out.err.retry_after_ms = a->retry_after_ms;

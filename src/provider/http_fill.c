@@ -209,6 +209,7 @@ pair_add(struct pairs *p, struct str name, const struct json *v, const char *bet
 		add_scalar(&text, it.value);
 		buf_addz(p->out, before);
 		url_encode(p->out, buf_str(&text), "");
+		p->out->failed = p->out->failed || buf_failed(&text);
 	}
 	if (buf_failed(&text))
 		p->out->failed = true;
@@ -227,6 +228,7 @@ pair_add_deep(struct pairs *p, struct str name, const struct json *v)
 		buf_add(&key, it.key);
 		buf_addc(&key, ']');
 		pair_add(p, buf_str(&key), it.value, ",");
+		p->out->failed = p->out->failed || buf_failed(&key);
 	}
 	buf_done(&key);
 }
@@ -254,6 +256,57 @@ is_used(const struct http_plan *p, struct str name)
 		if (str_eq(p->used[i], name))
 			return true;
 	return false;
+}
+
+static bool
+rest_is_query(const struct http_plan *p)
+{
+	return !p->carries && !p->body && !p->bodyless;
+}
+
+/* Has the definition a value of its own for it? There are servers to whom A is a, too. */
+static bool
+is_fixed(const struct filling *f, struct str query, struct str name)
+{
+	struct buf encoded = BUF_INIT(LIMIT_HTTP_TOOL_URL);
+	struct str pair;
+	bool found = false;
+
+	for (size_t i = 0; i < f->plan->query.count; i++)
+		found = found || str_eq_nocase(f->plan->query.at[i].name, name);
+	url_encode(&encoded, name, "[]");
+	while (!found && str_split(&query, '&', &pair)) {
+		ptrdiff_t end = str_index(pair, '=');
+		struct str given = end < 0 ? pair : str_upto(pair, (size_t)end);
+		found = str_eq_nocase(given, buf_str(&encoded)) || str_eq_nocase(given, name);
+	}
+	buf_done(&encoded);
+	return found;
+}
+
+/* role[] is role to many who read it. */
+static struct str
+stem_of(struct str name)
+{
+	ptrdiff_t end = str_index(name, '[');
+
+	return end < 0 ? name : str_upto(name, (size_t)end);
+}
+
+/* Whoever calls must not say again, and otherwise, what the definition says. */
+static int
+check_rest(const struct filling *f)
+{
+	struct url url;
+	int code = rest_is_query(f->plan) ? url_split(buf_str(&f->request->url), &url, f->err) : 0;
+
+	if (code < 0 || !rest_is_query(f->plan))
+		return code;
+	for (struct json_iter it = json_iter(f->args); json_next(&it);)
+		if (!is_used(f->plan, it.key) && !json_is(it.value, JSON_NULL) &&
+		    (is_fixed(f, url.query, it.key) || is_fixed(f, url.query, stem_of(it.key))))
+			return refuse(f, it.key, "is in the query already, by the definition");
+	return 0;
 }
 
 /* Arguments that stand nowhere else, under their own names. */
@@ -287,9 +340,11 @@ fill_query(struct filling *f)
 			continue;
 		pair_begin(&pairs, field->name);
 		url_encode(&f->request->url, buf_str(&text), "");
+		if (buf_failed(&text)) /* what fitted means something else */
+			f->request->url.failed = true;
 	}
 	buf_done(&text);
-	if (!f->plan->carries && !f->plan->body && !f->plan->bodyless)
+	if (rest_is_query(f->plan))
 		pairs_add_rest(f, &pairs);
 }
 
@@ -365,10 +420,12 @@ fill_cookies(struct filling *f)
 			buf_add(&line, buf_str(&text));
 		else
 			url_encode(&line, buf_str(&text), "");
+		if (buf_failed(&text))
+			line.failed = true;
 	}
 	if (line.len)
 		line_add(f->request, S("Cookie"), buf_str(&line));
-	if (buf_failed(&line) || buf_failed(&text))
+	if (buf_failed(&line))
 		f->request->lines.failed = true;
 	buf_done(&line);
 	buf_done(&text);
@@ -546,8 +603,8 @@ http__request_fill(const struct http_plan *p, const struct json *args, struct st
 	struct filling f = {.plan = p, .args = args, .request = r, .err = e};
 	int code;
 
-	if ((code = fill_address(&f)) < 0 || (code = fill_body(&f)) < 0 ||
-	    (code = fill_headers(&f)) < 0)
+	if ((code = fill_address(&f)) < 0 || (code = check_rest(&f)) < 0 ||
+	    (code = fill_body(&f)) < 0 || (code = fill_headers(&f)) < 0)
 		return code;
 	fill_query(&f);
 	fill_cookies(&f);

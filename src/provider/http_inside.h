@@ -51,7 +51,7 @@ struct http_plan {
 	bool looks;   /* GET or HEAD */
 	bool carries; /* what is not used elsewhere goes into the body, else into the query */
 	struct http_template url;
-	struct str host; /* for people */
+	struct str host; /* for people: without secrets */
 	struct http_fields query, headers, cookies;
 	const struct json *body; /* NULL: all that is left */
 	bool bodyless;           /* it was said that there is none */

@@ -64,39 +64,67 @@ nomem(struct reading *r)
 
 /* ---- variables ---- */
 
-static void
-secret_add(struct http_plan *p, struct str value)
+static bool
+is_secret(const struct http_plan *p, struct str value)
 {
-	struct str copy = arena_str(p->arena, value);
-	struct str *more = arena_alloc(p->arena, (p->secret_count + 1) * sizeof(*more));
-
-	if (!copy.ptr || !more)
-		return;
-	if (p->secret_count)
-		memcpy(more, p->secrets, p->secret_count * sizeof(*more));
-	more[p->secret_count++] = copy;
-	p->secrets = more;
+	for (size_t i = 0; i < p->secret_count; i++)
+		if (str_eq(p->secrets[i], value))
+			return true;
+	return false;
 }
 
-/* As it is, as it stands in an address, and as JSON has it. */
-static void
+/* There is room for a power of two of them. The longest come first: of one that begins with another
+ * the rest would stay. */
+static int
+secret_add(struct reading *r, struct str value)
+{
+	struct http_plan *p = r->plan;
+	size_t count = p->secret_count;
+
+	if (is_secret(p, value))
+		return 0;
+	if ((count & (count - 1)) == 0) {
+		struct str *more = arena_alloc(p->arena, (count ? 2 * count : 1) * sizeof(*more));
+		if (!more)
+			return nomem(r);
+		if (count)
+			memcpy(more, p->secrets, count * sizeof(*more));
+		p->secrets = more;
+	}
+	struct str copy = arena_str(p->arena, value);
+	if (!copy.ptr)
+		return nomem(r);
+	for (; count && p->secrets[count - 1].len < copy.len; count--)
+		p->secrets[count] = p->secrets[count - 1];
+	p->secrets[count] = copy;
+	p->secret_count++;
+	return 0;
+}
+
+/* As it is, as it stands in an address, and as JSON has it. What cannot be kept could not be taken
+ * out of an answer: E_NOMEM. */
+static int
 secret_keep(struct reading *r, struct str value)
 {
 	struct buf other = BUF_INIT(8 * LIMIT_VARIABLES_BYTES);
+	int code;
 
 	/* The beginning of an address is none. */
 	if (value.len < SECRET_LEAST || str_starts(value, S("http://")) ||
 	    str_starts(value, S("https://")))
-		return;
-	secret_add(r->plan, value);
+		return 0;
+	code = secret_add(r, value);
 	url_encode(&other, value, "");
-	if (other.len != value.len && !buf_failed(&other))
-		secret_add(r->plan, buf_str(&other));
+	if (code == 0 && other.len != value.len)
+		code = buf_failed(&other) ? nomem(r) : secret_add(r, buf_str(&other));
 	buf_reset(&other);
 	json_quote(&other, value);
-	if (other.len != value.len + 2 && !buf_failed(&other))
-		secret_add(r->plan, (struct str){other.ptr + 1, other.len - 2});
+	if (code == 0 && other.len != value.len + 2)
+		code = buf_failed(&other)
+			   ? nomem(r)
+			   : secret_add(r, (struct str){other.ptr + 1, other.len - 2});
 	buf_done(&other);
+	return code;
 }
 
 /* A brace in a value is one, and not the beginning of an argument. */
@@ -124,8 +152,9 @@ fill_reference(struct reading *r, const char *field, struct str reference, struc
 		code = refuse(r, field, "the value of a variable is too long");
 	else if (str_index(buf_str(&value), '\0') >= 0)
 		code = refuse(r, field, "the value of a variable has a NUL in it");
+	if (code == 0)
+		code = secret_keep(r, buf_str(&value));
 	if (code == 0) {
-		secret_keep(r, buf_str(&value));
 		sha256_add(&r->plan->seal, buf_str(&value));
 		sha256_add(&r->plan->seal, (struct str){"", 1});
 		add_literal(out, buf_str(&value));
@@ -384,6 +413,21 @@ check_values(struct reading *r, const char *field, const struct http_template *t
 			if ((c < ' ' && c != '\t') || c == 0x7f)
 				return refuse(r, field, "has a control character in it");
 		}
+	return 0;
+}
+
+/* One argument in it could be several cookies; those of `cookies` are encoded. */
+static int
+check_cookie_header(struct reading *r)
+{
+	const struct http_fields *h = &r->plan->headers;
+
+	for (size_t i = 0; i < h->count; i++)
+		for (size_t k = 0; k < h->at[i].value.count; k++)
+			if (h->at[i].value.parts[k].argument.ptr &&
+			    str_eq_nocase(h->at[i].name, S("Cookie")))
+				return refuse(r, "headers.Cookie",
+					      "has an argument in it; use cookies");
 	return 0;
 }
 
@@ -678,6 +722,20 @@ collect_used(struct reading *r)
 	return 0;
 }
 
+/* People read it: values of variables are not for them. */
+static int
+shade_host(struct reading *r)
+{
+	struct http_plan *p = r->plan;
+	struct buf host = BUF_INIT(LIMIT_HTTP_TOOL_URL);
+
+	buf_add(&host, p->host);
+	http__redact(p, &host);
+	p->host = arena_str(p->arena, buf_str(&host));
+	buf_done(&host);
+	return p->host.ptr ? 0 : nomem(r);
+}
+
 static int
 read_written(struct reading *r, const struct written *w, unsigned *timeout_ms)
 {
@@ -688,6 +746,7 @@ read_written(struct reading *r, const struct written *w, unsigned *timeout_ms)
 	if ((code = read_method(r, w)) < 0 || (code = read_url(r, w)) < 0 ||
 	    (code = read_fields(r, "query", w->query, &p->query, NULL)) < 0 ||
 	    (code = read_fields(r, "headers", w->headers, &p->headers, check_header)) < 0 ||
+	    (code = check_cookie_header(r)) < 0 ||
 	    (code = read_fields(r, "cookies", w->cookies, &p->cookies, check_cookie)) < 0 ||
 	    (code = read_body(r, w)) < 0 || (code = read_status(r, w->status)) < 0 ||
 	    (code = read_number(r, "timeout", w->timeout, 0.001, 86400, &seconds)) < 0 ||
@@ -698,7 +757,7 @@ read_written(struct reading *r, const struct written *w, unsigned *timeout_ms)
 	p->follows = w->follow_redirects;
 	p->max_bytes = (size_t)bytes;
 	*timeout_ms = (unsigned)(seconds * 1000);
-	return collect_used(r);
+	return (code = shade_host(r)) < 0 ? code : collect_used(r);
 }
 
 static int

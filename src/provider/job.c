@@ -136,6 +136,7 @@ job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct 
 	}
 	j->kind = spec->kind;
 	j->tool = tool_ref(spec->tool);
+	j->reversibility = spec->policy ? *spec->policy : spec->tool->reversibility;
 	j->input_doc = spec->input_doc ? json_doc_ref(spec->input_doc) : NULL;
 	j->input = spec->input;
 	if (spec->context.workspace)

@@ -191,8 +191,8 @@ errand_over(struct exchange *x, const struct exchange_end *end, void *arg)
 	j->out.never_left = !end->sent;
 	if (end->code < 0) {
 		j->out.err = end->err;
-		if (end->sent && j->tool->reversibility > REV_IDEMPOTENT &&
-		    end->code != E_CANCELLED && end->code != E_TIMEOUT)
+		if (end->sent && j->reversibility > REV_IDEMPOTENT && end->code != E_CANCELLED &&
+		    end->code != E_TIMEOUT)
 			add_doubt(&j->out.err);
 	} else if (end->error) {
 		take_error(j, end->error);

@@ -82,6 +82,7 @@ struct output {
 	bool broke;      /* it failed on the way, not in the tool: another try may do better */
 	bool never_left; /* nothing of it was sent: doing it again cannot do it twice */
 	bool refused;    /* whoever was asked answered that it did not do it: the same */
+	bool unknown;    /* it was sent, and what came back does not tell whether it was done */
 	struct err err;  /* code 0: none. Otherwise the job failed; content may hold a part */
 };
 
@@ -101,6 +102,7 @@ struct job {
 	struct tool *tool;
 	const struct json *input; /* validated */
 	struct job_context context;
+	enum reversibility reversibility; /* what the tool does to the world, where it runs */
 	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
 	struct output out;
@@ -126,7 +128,8 @@ struct job_spec {
 	struct json_doc *input_doc;
 	const struct json *input;
 	struct job_context context;
-	struct behind *behind; /* borrowed: until the report, or job_free */
+	const enum reversibility *policy; /* that the configuration has for it; NULL: the tool's */
+	struct behind *behind;            /* borrowed: until the report, or job_free */
 	void (*report)(struct job *j, void *owner);
 	void (*stream)(struct job *j, struct str bytes, bool is_stderr, void *owner);
 	void *owner;

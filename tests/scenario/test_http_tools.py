@@ -86,6 +86,33 @@ def test_7_no_argument_leads_to_another_place(box):
             assert s.seen[-1]["path"].count("/") == 3, s.seen[-1]
 
 
+def test_7_an_argument_that_is_too_long_is_not_left_out(box):
+    with Server() as s:
+        g = serve(box,
+                  tool("query", s.url + "/q", schema={"q": TEXT}, method="DELETE", query={"filter": "name:{q}"}),
+                  tool("cookie", s.url + "/c", schema={"v": TEXT}, cookies={"a": "x{v}", "b": "fixed"}),
+                  tool("deep", s.url + "/d", schema={"f": {"type": "object"}}, method="GET",
+                       query={"f": {"argument": "f", "style": "deepObject"}}))
+        for name, input in [("query", {"q": "y" * 17000}), ("cookie", {"v": "y" * 9000}), ("deep", {"f": {"k" * 5000: "v"}})]:
+            r = call(g, name, input)
+            assert r.is_error and "too long" in r.text, (name, r.text, s.seen)
+        assert s.seen == []
+        assert not call(g, "query", {"q": "y" * 1000}).is_error and not call(g, "cookie", {"v": "y" * 1000}).is_error
+        assert s.seen[-1]["headers"]["cookie"] == "a=x" + "y" * 1000 + "; b=fixed"
+
+
+def test_7_what_the_definition_fixes_is_not_the_callers_to_give(box):
+    with Server() as s:
+        g = serve(box, tool("find", s.url + "/find?tenant=acme&a%20b=1&flag", "pure", schema={"q": TEXT, "p": TEXT}, method="GET",
+                            query={"role": "viewer", "page": "{p}"}))
+        for name in ["tenant", "role", "page", "Tenant", "ROLE", "a b", "flag", "role[]", "tenant[0]"]:
+            r = call(g, "find", {"q": "x", name: "other"})
+            assert r.error_class == "validation_error" and "/%s: " % name in r.text, (name, r.text)
+        assert s.seen == []
+        r = call(g, "find", {"q": "x", "p": "2", "more": "y"})
+        assert not r.is_error and s.seen[-1]["path"] == "/find?tenant=acme&a%20b=1&flag&role=viewer&page=2&q=x&more=y", s.seen
+
+
 def test_7_secrets_stay_here(box):
     secret = "canary-8c1d0f7e-token"
     with Server() as s:
@@ -137,6 +164,43 @@ def test_7_secrets_stay_here_in_every_spelling(box):
                     assert spelling.encode() not in open(os.path.join(folder, name), "rb").read(), name
 
 
+def test_7_secrets_stay_here_however_often_one_is_named(box):
+    with Server() as s:
+        g = serve(box, tool("echo", s.url + "/echo", "pure", method="GET", query={"many": "${KEY}" * 900}, headers={"X-Key": "${LATER}"}),
+                  env={"KEY": "canary", "LATER": "one-that-comes-later"})
+        r = call(g, "echo")
+        assert not r.is_error and s.seen[-1]["headers"]["x-key"] == "one-that-comes-later", r.text
+        assert "later" not in r.text and '"X-Key": "[redacted]' in r.text, r.text[-400:]
+
+
+def test_7_a_secret_that_begins_with_another_stays_here_whole(box):
+    with Server() as s:
+        g = serve(box, tool("echo", s.url + "/echo", "pure", method="GET", headers={"X-A": "${A}", "X-B": "${B}", "X-C": "${C}"}),
+                  env={"A": "canary", "B": "canary-that-goes-on", "C": "canary-that"})
+        r = call(g, "echo")
+        assert not r.is_error and s.seen[-1]["headers"]["x-b"] == "canary-that-goes-on", r.text
+        for name in "ABC":
+            assert '"X-%s": "[redacted]"' % name in r.text, r.text
+
+
+def test_7_a_host_may_be_a_secret(box):
+    secret = "127.0.0.99"
+    with Server(secret) as s:
+        s.plan("/none", lambda h: h.answer(404, {}))
+        g = serve(box, tool("none", "http://${PLACE}:%d/none" % s.port), tool("torn", "https://${PLACE}:1/"),
+                  env={"PLACE": secret}, allow=["127.0.0.0/8"])
+        r = call(g, "none")
+        assert "[redacted]:%d answered 404" % s.port in r.text and len(s.seen) == 1, r.text
+        r = call(g, "torn")
+        assert r.is_error and "[redacted]:1: " in r.text, r.text
+        everything = json.dumps([g.events(g.one), g.ok("GET", "/sessions/%s/calls" % g.one)])
+        g.stop()
+        assert secret not in everything and secret not in g.log(), (everything, g.log())
+        for folder, _, files in os.walk(box.env["XDG_STATE_HOME"]):
+            for name in files:
+                assert secret.encode() not in open(os.path.join(folder, name), "rb").read(), name
+
+
 def test_7_the_key_of_an_effect_goes_along(box):
     with Server() as s:
         g = serve(box, tool("pay", s.url + "/x"), tool("quiet", s.url + "/x", idempotency_header=False))
@@ -147,6 +211,23 @@ def test_7_the_key_of_an_effect_goes_along(box):
         assert len(s.seen[-1]["headers"]["idempotency-key"]) == 64  # a header has one line
         assert not g.call(session, "quiet", {}, idempotency_key="k2").is_error
         assert "idempotency-key" not in s.seen[-1]["headers"]
+
+
+def test_7_the_policy_of_the_configuration_counts(box):
+    with Server() as s:
+        s.plan("/down", lambda h: h.answer(503, {}))
+        box.config(json.dumps({
+            "definitions": [tool("trigger", s.url + "/x", "pure", method="GET"), tool("down", s.url + "/down", "pure", method="GET"),
+                            tool("look", s.url + "/down")],
+            "tool_confirmation": AUTO,
+            "tools": {"defaults": QUICK, "trigger": {"side_effect_policy": "irreversible"}, "down": {"side_effect_policy": "irreversible"},
+                      "look": {"side_effect_policy": "pure"}},
+            "tool_gateway": {"providers": {"http": {"allow": LOCAL}}}}))
+        g = box.serve("--no-auth")
+        session = g.session()
+        assert not g.call(session, "trigger", {}, idempotency_key="k1").is_error
+        assert s.seen[-1]["headers"]["idempotency-key"].endswith("k1"), s.seen
+        assert "may have been done" in call(g, "down").text and "may have been done" not in call(g, "look").text
 
 
 def test_7_statuses_mean_something(box):
@@ -165,6 +246,27 @@ def test_7_statuses_mean_something(box):
             assert ("may have been done" in r.text) == (status >= 500), r.text
         assert "short and stout" in call(g, "s418").text
         assert not call(g, "fine").is_error
+
+
+def test_7_what_is_unknown_is_in_the_ledger_as_that(box):
+    with Server() as s:
+        s.plan("/409", lambda h: h.answer(409, {"message": "perhaps"}))
+        s.plan("/302", lambda h: h.answer(302, b"", None, Location="/elsewhere"))
+        s.plan("/long", lambda h: h.answer(200, {}, X="y" * 20000, Y="y" * 20000, Z="y" * 40000))
+        s.plan("/404", lambda h: h.answer(404, {}))
+        s.plan("/api/v3/tools/execute/ODD", lambda h: h.answer(200, b"<html>", "text/html"))
+        g = serve(box, tool("conflict", s.url + "/409", status={"409": "unknown"}), tool("moved", s.url + "/302"),
+                  tool("long", s.url + "/long"), tool("gone", s.url + "/404"),
+                  tool("idem", s.url + "/409", "idempotent", method="PUT", status={"4xx": "unknown"}),
+                  {"name": "odd", "description": "d", "gateway": "composio", "gateway_config": {"composio_action": "ODD"}},
+                  env={"MY_KEY": "canary-composio-key"}, providers={"composio": {"api_key_env": "MY_KEY", "base_url": s.url + "/api/v3/"}})
+        names = ["conflict", "moved", "long", "idem", "odd"]
+        for name in [*names, "gone"]:
+            r = call(g, name)
+            assert r.is_error and ("may have been done" in r.text) == (name not in ["idem", "gone"]), (name, r.text)
+        unknown = g.ok("GET", "/effects?unknown=1&session=%s" % g.one)["effects"]
+        assert sorted(e["tool"] for e in unknown) == sorted(names), unknown
+        assert len(s.seen) == 6, s.seen  # none was tried again
 
 
 def test_7_only_what_may_be_is_tried_again(box):
@@ -225,6 +327,26 @@ def test_7_a_torn_connection_is_told_as_what_it_is(box):
         assert r.is_error and "may have been done" not in r.text, r.text
         before = s.paths().count("/before")
         assert call(g, "again").is_error and s.paths().count("/before") == before + 2  # tried twice, being pure
+
+
+def test_7_what_cannot_be_taken_back_is_sent_once_whatever_its_method(box):
+    def done_and_gone(h):
+        h.server.done.append(h.command)
+        h.close_connection = True  # without a byte of an answer, on a connection that was kept
+
+    with Server() as s:
+        s.plan("/warm", lambda h: h.answer(200, {}))
+        for method in ["GET", "PUT", "DELETE"]:
+            s.plan("/" + method, done_and_gone)
+        g = serve(box, tool("warm", s.url + "/warm", "pure", method="GET"), tool("look", s.url + "/GET", "pure", method="GET"),
+                  *[tool(m.lower(), s.url + "/" + m, method=m) for m in ["GET", "PUT", "DELETE"]])
+        for method in ["GET", "PUT", "DELETE"]:
+            assert not call(g, "warm").is_error
+            r = call(g, method.lower())
+            assert r.is_error and "may have been done" in r.text, r.text
+            assert s.done.count(method) == 1, s.done
+        assert not call(g, "warm").is_error
+        assert call(g, "look").is_error and s.done.count("GET") > 2  # that one does nothing
 
 
 def test_7_slow_is_a_timeout_and_huge_is_cut(box):
@@ -343,6 +465,18 @@ def test_7_a_bad_definition_disables_itself_alone(box):
         assert "good" in names and "userinfo" not in names
 
 
+def test_7_no_argument_adds_a_cookie(box):
+    with Server() as s:
+        g = serve(box, tool("raw", s.url + "/x", schema={"pref": TEXT}, headers={"cookie": "sid=a; pref={pref}"}),
+                  tool("fixed", s.url + "/x", headers={"Cookie": "sid=a; pref=b"}),
+                  tool("good", s.url + "/x", schema={"pref": TEXT}, cookies={"sid": "a", "pref": "{pref}"}))
+        assert call(g, "raw", {"pref": "b; admin=1"}).is_error and s.seen == []
+        assert "raw: gateway_config.headers.Cookie: has an argument in it; use cookies" in g.ok("GET", "/status")["definitions"]["problems"]
+        assert not call(g, "fixed").is_error and s.seen[-1]["headers"]["cookie"] == "sid=a; pref=b"
+        assert not call(g, "good", {"pref": "b; admin=1"}).is_error
+        assert s.seen[-1]["headers"]["cookie"] == "sid=a; pref=b%3B%20admin%3D1"
+
+
 def test_7_definitions_follow_the_file(box):
     with Server() as s:
         g = serve(box, tool("a", s.url + "/one"), tool("b", s.url + "/b"))
@@ -376,6 +510,40 @@ def test_7_a_definition_that_changes_while_a_person_thinks_is_not_run(box):
         assert s.seen == []
 
 
+def test_7_the_longest_address_is_shown_to_who_is_asked(box):
+    with Server() as s:
+        g = serve(box, tool("drop", s.url + "/x/{id}", schema={"id": TEXT}, method="DELETE"),
+                  tool_confirmation={"default": {**AUTO["default"], "NETWORK": "prompt"}})
+        session = g.session()
+        id = "a" * (16380 - len(s.url + "/x/"))
+        turn = g.start(session, "drop", {"id": id})
+        question = g.question(session)
+        assert question["command"] == "DELETE %s/x/%s" % (s.url, id), question["command"][:100]
+        g.answer(question, "deny")
+        g.turn(session, turn["turn_id"])
+        assert s.seen == []
+
+
+def test_7_a_request_is_no_command_with_a_prefix(box):
+    with Server() as s:
+        g = serve(box, tool("send", s.url + "/x/{id}", schema={"id": TEXT}),
+                  tool_confirmation={"default": {**AUTO["default"], "NETWORK": "prompt"}})
+        session = g.session()
+        turns = [g.start(session, "send", {"id": "1"}), g.start(session, "send", {"id": "2"})]
+        until(lambda: len(g.ok("GET", "/confirmations")["confirmations"]) == 2, "both are asked about")
+        asked = g.question(session)
+        assert asked["command"].startswith("POST http://") and asked["prefix"] is None, asked
+        for prefix in [{}, {"prefix": "POST"}]:
+            g.refused(400, "validation_error", "POST", "/confirmations/" + asked["confirmation_request_id"],
+                      {"decision": "allow", "scope": "prefix", **prefix})
+        assert len(g.ok("GET", "/confirmations")["confirmations"]) == 2 and s.seen == []
+        for turn in turns:
+            g.answer(g.question(session), "deny")
+        for turn in turns:
+            g.turn(session, turn["turn_id"])
+        assert s.seen == []
+
+
 def test_7_composio_is_a_request_and_an_answer_in_it(box):
     def plan(body, status=200):
         return lambda h: h.answer(status, body)
@@ -399,6 +567,15 @@ def test_7_composio_is_a_request_and_an_answer_in_it(box):
         r = call(g, "denied")
         assert r.error_class == "permission_denied" and "invalid api key" in r.text, r.text
         assert "something else than JSON (it may have been done)" in call(g, "odd").text
+
+
+def test_7_composio_for_a_user_too_long_is_for_nobody(box):
+    with Server() as s:
+        g = serve(box, {"name": "act", "description": "d", "gateway": "composio", "gateway_config": {"entity_id": "u" * 9000}},
+                  env={"MY_KEY": "canary-composio-key"}, providers={"composio": {"api_key_env": "MY_KEY", "base_url": s.url}})
+        problems = g.ok("GET", "/status")["definitions"]["problems"]
+        assert len(problems) == 1 and problems[0].startswith("act: "), problems
+        assert call(g, "act").is_error and s.seen == []
 
 
 def test_7_composio_without_a_key_says_so(box):

@@ -498,6 +498,28 @@ a_get_is(void **state)
 	assert_int_equal(atomic_load(&r.requests), 3);
 }
 
+/* Unless it is said that it does something. */
+static void
+test_7_what_is_said_to_be_sent_once_is(void **state)
+{
+	static const struct str says[] = {S("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+					  S("")};
+	struct rude r;
+	struct visit v;
+
+	r = (struct rude){.says = says, .count = 2};
+	rude_open(&r);
+	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET", .once = true});
+	assert_int_equal(v.code, 0);
+	visit_done(&v);
+	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET", .once = true});
+	assert_int_equal(v.code, E_EXECUTION);
+	assert_true(v.sent);
+	visit_done(&v);
+	rude_close(&r);
+	assert_int_equal(atomic_load(&r.requests), 2);
+}
+
 static void
 decompressed_bytes_count(void **state)
 {
@@ -583,6 +605,7 @@ main(void)
 	    TEST(interim_answers_are_passed_over),
 	    TEST(a_post_is_never_sent_twice),
 	    TEST(a_get_is),
+	    TEST(test_7_what_is_said_to_be_sent_once_is),
 	    TEST_CURL(decompressed_bytes_count),
 	    TEST(too_many_at_once_are_refused),
 	};

@@ -202,7 +202,7 @@ references_are_resolved(void **state)
 	    {"?z", "https://a.b:1/c/d?z"},
 	    {"//q/r", "https://q/r"},
 	    {"http://o/p#f", "http://o/p"},
-	    {"", "https://a.b:1/c/d"},
+	    {"", "https://a.b:1/c/d?e"},
 	    {" /blank ", "https://a.b:1/blank"},
 	    {"file:///etc", NULL},
 	    {"//u@h/", NULL},
