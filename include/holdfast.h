@@ -43,6 +43,8 @@ struct hf_options {
 	bool inner; /* behind another gateway, which asks and keeps the journal: no configuration,
 		       no built-in tools, nothing is asked here, nothing is kept; and a tool that
 		       does not stop when it is told to ends the process */
+	bool alone; /* nobody else uses SQLite in this process: settings of the whole process are
+		       made for a gateway that takes little memory */
 };
 
 /* On failure *ret is NULL and hf_error(NULL) tells why (per thread). */

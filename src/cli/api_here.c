@@ -79,6 +79,7 @@ here_begin(struct here *h, int where, const char *config, struct err *e)
 	    .workspace = getcwd(here, sizeof(here)),
 	    .ephemeral = (where & API_WHERE) == API_DRY,
 	    .no_servers = !(where & API_SERVERS),
+	    .alone = true,
 	};
 
 	child_become_reaper(); /* better with it, possible without */

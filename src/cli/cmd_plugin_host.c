@@ -161,7 +161,7 @@ cmd_plugin_host(const struct args *a)
 	plugin_entry *entry = plugin_load(file);
 	if (!entry)
 		return EXIT_NO_GATEWAY;
-	if (hf_open(&(struct hf_options){.inner = true}, &hf) < 0) {
+	if (hf_open(&(struct hf_options){.inner = true, .alone = true}, &hf) < 0) {
 		refuse("%s", hf_error(NULL));
 		return EXIT_NO_GATEWAY;
 	}

@@ -398,6 +398,7 @@ open_gateway(struct daemon *d)
 	    .config = args_value(d->args, "config"),
 	    .ephemeral = args_given(d->args, "ephemeral"),
 	    .workspace = d->workspace.text[0] ? d->workspace.text : NULL,
+	    .alone = true,
 	};
 	struct err e;
 

@@ -7,7 +7,6 @@
 #include "base/crash_at.h"
 #include "cli/args.h"
 #include "cli/term.h"
-#include "daemon/hf.h"
 
 #define COMMAND(name, function, ...) cmd_##function,
 #define OPTION(...)
@@ -61,7 +60,6 @@ main(int argc, char **argv)
 	struct err e;
 
 	term_init();
-	hf__alone();
 	if (crash_at_read() < 0)
 		return refuse("HOLDFAST_CRASH_AT: there is no such point (tbl/crash_points.def)");
 	if (argc < 2) {

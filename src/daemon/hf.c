@@ -145,6 +145,8 @@ hf_open(const struct hf_options *options, struct hf **ret)
 	list_init(&hf->subscribers);
 	list_init(&hf->change_readers);
 	list_init(&hf->told);
+	if (options && options->alone)
+		db_alone();
 	code = hf__wire(hf, options ? options : &defaults);
 	if (code == 0)
 		code = mailbox_init(hf->loop, &hf->mailbox, letters, hf, &hf->err);
@@ -155,12 +157,6 @@ hf_open(const struct hf_options *options, struct hf **ret)
 	}
 	*ret = hf;
 	return 0;
-}
-
-void
-hf__alone(void)
-{
-	db_alone();
 }
 
 int

@@ -123,7 +123,6 @@ struct hf {
 };
 
 /* wire.c */
-void hf__alone(void); /* for a program that is no host of others: before anything is opened */
 int hf__wire(struct hf *hf, const struct hf_options *o);
 void hf__unwire(struct hf *hf);
 struct artifacts_spec hf__artifacts_spec(const struct hf *hf); /* as the configuration says */
