@@ -92,7 +92,8 @@ struct hf {
 	struct work sweeping; /* the janitor's, among the artifacts */
 	struct timer tidy;    /* gives memory back */
 	uint64_t tidied;      /* one more than the calls there had been by then; 0: never */
-	bool sweeps;
+	struct work releasing;
+	bool sweeps, releases;
 	struct lessons {
 		struct timer timer;
 		struct work work;

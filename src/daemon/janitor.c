@@ -54,6 +54,31 @@ round_due(void *arg)
 	timer_start(hf->loop, &hf->janitor, ROUND_MS, round_due, hf);
 }
 
+/* On a worker: a connection may be in the middle of a commit. */
+static void
+release(void *arg)
+{
+	struct hf *hf = arg;
+
+	if (hf->store)
+		store_release(hf->store);
+	if (hf->undo)
+		undo_release(hf->undo);
+	if (hf->ledger)
+		ledger_release(hf->ledger);
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
+static void
+released(void *arg)
+{
+	struct hf *hf = arg;
+
+	hf->releases = false;
+}
+
 /* How tools are listed is written again, in a millisecond for a thousand of them, when the next
  * client comes. What was freed in between is still ours to the system, and after a rush that can
  * be a lot. */
@@ -64,10 +89,8 @@ tidy(void *arg)
 
 	for (size_t i = 0; i < catalog_count(hf->catalog); i++)
 		tool_unlist(catalog_at(hf->catalog, i));
-#ifdef __GLIBC__
-	if (hf->tidied != hf->gw.count.calls + 1)
-		malloc_trim(0);
-#endif
+	if (hf->tidied != hf->gw.count.calls + 1 && !hf->releases)
+		hf->releases = work_start(hf->loop, &hf->releasing, release, released, hf) == 0;
 	hf->tidied = hf->gw.count.calls + 1;
 	timer_start(hf->loop, &hf->tidy, TIDY_MS, tidy, hf);
 }

@@ -219,6 +219,16 @@ ledger_unknown(const struct ledger *l)
 	return atomic_load(&l->unknown);
 }
 
+void
+ledger_release(struct ledger *l)
+{
+	sqlite3_db_release_memory(l->db);
+	pthread_mutex_lock(&l->read_lock);
+	if (l->reader)
+		sqlite3_db_release_memory(l->reader);
+	pthread_mutex_unlock(&l->read_lock);
+}
+
 /* What cannot be queued now is done the next time. */
 void
 ledger_sweep(struct ledger *l)

@@ -58,6 +58,9 @@ void ledger_sweep(struct ledger *l);
 /* Records from before that time are forgotten, but for effects that are not over; soon. */
 void ledger_prune(struct ledger *l, int64_t before_us);
 
+/* Memory that only makes the next look faster is given back. May block; any thread. */
+void ledger_release(struct ledger *l);
+
 /* ---- compensation ---- */
 
 /* How far it is that an effect is taken back. */

@@ -107,6 +107,13 @@ store_health(struct store *s, struct err *e)
 	return code;
 }
 
+void
+store_release(struct store *s)
+{
+	sqlite3_db_release_memory(s->writer.db);
+	sqlite3_db_release_memory(s->reader.db);
+}
+
 bool
 store_crowded(struct store *s)
 {

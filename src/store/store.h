@@ -163,4 +163,7 @@ int store_last_event_id(struct store *s, char ret[27], struct err *e); /* "" whe
  * Queued. */
 int store_prune(struct store *s, int64_t before_us);
 
+/* Memory that only makes the next reading faster is given back. May block; any thread. */
+void store_release(struct store *s);
+
 #endif

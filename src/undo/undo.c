@@ -85,6 +85,14 @@ vacuum(struct undo *u)
 	sqlite3_reset(st);
 }
 
+void
+undo_release(struct undo *u)
+{
+	pthread_mutex_lock(&u->lock);
+	sqlite3_db_release_memory(u->db);
+	pthread_mutex_unlock(&u->lock);
+}
+
 int
 undo_expire(struct undo *u, int64_t now_us, struct err *e)
 {

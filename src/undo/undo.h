@@ -37,6 +37,7 @@ int undo_open(const struct undo_spec *spec, struct undo **ret,
 void undo_free(struct undo *u);                                 /* takes NULL */
 void undo_tune(struct undo *u, const struct undo_spec *spec);   /* other numbers; the path stays */
 int undo_expire(struct undo *u, int64_t now_us, struct err *e); /* forget what is too old */
+void undo_release(struct undo *u);                              /* memory it can do without */
 
 /* Who changes files; {NULL,0} where there is none. */
 struct undo_author {
