@@ -292,7 +292,8 @@ add_namespace(struct kernel_index *x, struct str ns, const struct index_rules *r
 			       STR_ARG(str_utf8_upto(ns, 60)));
 	if (!rules_allow(rules, ns))
 		return err_set(e, E_VALIDATION, "namespace '%.*s' not allowed", STR_ARG(ns));
-	x->namespaces[x->namespace_count++] = ns;
+	/* A copy: the rules go with the configuration, sessions keep their index. */
+	memcpy(x->namespaces[x->namespace_count++], ns.ptr, ns.len);
 	return 0;
 }
 
@@ -414,7 +415,7 @@ bool
 index_allows(const struct kernel_index *x, struct str ns)
 {
 	for (size_t i = 0; i < x->namespace_count; i++)
-		if (str_eq(x->namespaces[i], ns))
+		if (str_is(ns, x->namespaces[i]))
 			return true;
 	return false;
 }
@@ -442,7 +443,7 @@ index_write(struct jw *w, const struct kernel_index *x)
 	jw_key(w, "namespaces");
 	jw_array(w);
 	for (size_t i = 0; i < x->namespace_count; i++)
-		jw_str(w, x->namespaces[i]);
+		jw_z(w, x->namespaces[i]);
 	jw_end(w);
 	jw_key(w, "tool.index");
 	jw_array(w);

@@ -50,14 +50,14 @@ struct kernel_index {
 	struct index_entry *entries;
 	size_t count;
 	struct map by_id;
-	struct str namespaces[LIMIT_KERNEL_NAMESPACES];
+	char namespaces[LIMIT_KERNEL_NAMESPACES][LIMIT_KERNEL_KEY + 1];
 	size_t namespace_count;
 	/* the router's own forms */
 	struct schema *envelope, *emission, *error, *state;
 	char digest[DIGEST_TEXT]; /* of the whole bundle */
 };
 
-/* What whoever runs the gateway allows. */
+/* What whoever runs the gateway allows. An index keeps nothing of it. */
 struct index_rules {
 	const char *const *namespaces; /* an index may have no others; NULL: any */
 	size_t count;
