@@ -483,9 +483,7 @@ begin(struct kernel *k)
 	buf_reset(&k->result);
 	struct buf meta = k->fx.meta;
 	buf_reset(&meta);
-	k->fx.enters = k->fx.contains = k->fx.scanned = k->fx.moved = false;
-	k->fx.entry = (struct ledger_entry){0};
-	k->fx.meta = meta;
+	k->fx = (struct effects){.meta = meta};
 }
 
 static enum step

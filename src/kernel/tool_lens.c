@@ -175,6 +175,7 @@ tool_move_align_scan(struct tool_run *t)
 	struct str kept = chars_upto(aim, 256);
 	t->fx->scanned = true;
 	memcpy(t->fx->aim, kept.len ? kept.ptr : "", kept.len);
+	t->fx->aim[kept.len] = '\0';
 	/* Less than half is left of it: no drift any more, but another thing. */
 	t->fx->drift = missing == 0          ? DRIFT_NONE
 		       : missing * 2 > total ? DRIFT_EVOLUTION

@@ -267,6 +267,23 @@ lens_and_move_look_at_words(void **state)
 }
 
 static void
+test_8_nothing_is_left_of_a_longer_aim(void **state)
+{
+	struct bench *b = bench_new(ACCEPTED);
+
+	(void)state;
+	bench_call(b, "move.align_scan",
+		   "{\"aim\":\"ship the small parser\",\"last_output\":\"\"}");
+	bench_call(b, "move.align_scan", "{\"aim\":\"bye\",\"last_output\":\"bye\"}");
+	assert_string_equal(kernel_state(b->kernel)->aim, "bye");
+	const struct json *r = bench_call(b, "recap.spec", "{\"include\":[\"summary\"]}");
+	assert_str(json_str(json_pointer(r, S("/summary/aim_line"))), "bye");
+	bench_call(b, "move.align_scan", "{\"aim\":\"\",\"last_output\":\"\"}");
+	assert_string_equal(kernel_state(b->kernel)->aim, "");
+	bench_free(b);
+}
+
+static void
 recap_keeps_to_its_lines(void **state)
 {
 	struct bench *b =
@@ -311,6 +328,7 @@ main(void)
 	    cmocka_unit_test(policy_counts_characters),
 	    cmocka_unit_test(archive_gives_what_was_asked_for),
 	    cmocka_unit_test(lens_and_move_look_at_words),
+	    cmocka_unit_test(test_8_nothing_is_left_of_a_longer_aim),
 	    cmocka_unit_test(recap_keeps_to_its_lines),
 	    cmocka_unit_test(spiral_tells_the_session_in_a_line),
 	};
