@@ -54,7 +54,7 @@ apply_tenant(struct tenants *all, const struct tenant_says *says, struct err *e)
 	t->configured = true;
 	if (says->tools) {
 		patterns__done(&t->tools);
-		t->chosen = true;
+		t->chosen = t->tools_said = true;
 		code = patterns__read(&t->tools, says->tools, e);
 	}
 	if (code == 0)
@@ -75,11 +75,11 @@ forget_agent(struct agent *a)
 static void
 forget_tenant(struct tenant *t)
 {
-	if (t->configured) {
+	if (t->tools_said) {
 		patterns__done(&t->tools);
 		t->chosen = false;
 	}
-	t->configured = false;
+	t->configured = t->tools_said = false;
 	patterns__done(&t->disabled);
 	for (size_t i = 0; i < t->agents.count; i++)
 		forget_agent(agent_at(t, i));

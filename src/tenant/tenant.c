@@ -448,7 +448,7 @@ load_tenant(struct tenants *all, const struct store_setting *row, struct err *e)
 	t->created_us = row->created_us;
 	int code = json_parse(row->json, &json_door, &doc, e);
 	const struct json *tools = code == 0 ? json_get(json_root(doc), S("tools")) : NULL;
-	if (code == 0 && !t->configured) {
+	if (code == 0 && !t->tools_said) {
 		patterns__done(&t->tools);
 		t->chosen = tools != NULL;
 		code = patterns__read(&t->tools, tools, e);

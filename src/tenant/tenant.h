@@ -52,6 +52,7 @@ struct tenant {
 	int64_t created_us;
 	bool configured, kept; /* by whose word it is there: the configuration's, the store's */
 	bool chosen;           /* only some of the shared tools are its: */
+	bool tools_said;       /* private: by the configuration; else by the store */
 	struct patterns tools;
 	struct patterns disabled; /* for all its agents, by the configuration */
 	struct owners agents;

@@ -285,6 +285,48 @@ what_the_configuration_disables_stays_so(void **state)
 	assert_int_equal(named("acme", "support")->activation_count, 1);
 }
 
+/* A tenant of the store, which the file names, too. */
+static int
+configure_tools(const char *tools)
+{
+	struct json_doc *doc = NULL;
+	struct err e;
+
+	if (tools)
+		assert_int_equal(json_parse(str_of(tools), &json_door, &doc, &e), 0);
+	struct tenant_says says = {.name = S("acme"), .tools = doc ? json_root(doc) : NULL};
+	int code = tenants_configure(all, &says, 1, &e);
+	json_doc_unref(doc);
+	return code;
+}
+
+static void
+test_7_a_file_that_says_no_tools_leaves_those_of_the_store(void **state)
+{
+	struct json_doc *doc;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(S("[\"read_file\"]"), &json_door, &doc, &e), 0);
+	assert_int_equal(tenant_add(all, S("acme"), json_root(doc), &e), 0);
+	json_doc_unref(doc);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(configure_tools(NULL), 0);
+		assert_int_equal(tier(named("acme", NULL), "read_file", NULL), TIER_AGENT);
+		assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_CATALOG);
+	}
+	/* What the file says goes before it, as long as it does. */
+	assert_int_equal(configure_tools("[\"shell\"]"), 0);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_AGENT);
+	assert_int_equal(tier(named("acme", NULL), "read_file", NULL), TIER_CATALOG);
+	assert_int_equal(configure_tools(NULL), 0);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_CATALOG);
+	assert_int_equal(configure_tools("[\"shell\"]"), 0);
+	assert_int_equal(configure(NULL), 0);
+	assert_int_equal(tier(named("acme", NULL), "read_file", NULL), TIER_AGENT);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_CATALOG);
+}
+
 static void
 the_default_ones_stay(void **state)
 {
@@ -309,6 +351,7 @@ main(void)
 	    TEST(what_is_no_override_is_refused),
 	    TEST(a_tenant_has_what_its_patterns_name_and_its_own),
 	    TEST(what_the_configuration_disables_stays_so),
+	    TEST(test_7_a_file_that_says_no_tools_leaves_those_of_the_store),
 	    TEST(the_default_ones_stay),
 	};
 
