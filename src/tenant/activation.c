@@ -253,7 +253,8 @@ activation__load(struct agent *a, const struct store_setting *row, struct err *e
 {
 	struct json_doc *doc = NULL;
 
-	if (!pattern__fits(row->name) || a->activation_count >= LIMIT_ACTIVATIONS)
+	if (!pattern__fits(row->name) ||
+	    (a->activation_count >= LIMIT_ACTIVATIONS && !activation_find(a, row->name)))
 		return err_plain(e, E_LIMIT);
 	struct activation *of = activation_new(row->name);
 	int code = of ? json_parse(row->json, &json_door, &doc, e) : err_plain(e, E_NOMEM);

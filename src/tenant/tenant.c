@@ -345,6 +345,7 @@ tenant_add(struct tenants *all, struct str name, const struct json *tools, struc
 	if (!t)
 		return err_plain(e, E_NOMEM);
 	t->kept = true;
+	agent_at(t, 0)->fresh = false;
 	t->chosen = tools != NULL;
 	if ((code = patterns__read(&t->tools, tools, e)) == 0 && (code = tenant_keep(all, t)) < 0)
 		err_plain(e, code);

@@ -328,6 +328,26 @@ test_7_a_file_that_says_no_tools_leaves_those_of_the_store(void **state)
 }
 
 static void
+test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(tenant_add(all, S("acme"), NULL, &e), 0);
+	struct agent *a = named("acme", NULL);
+	assert_false(a->fresh); /* nothing of it is still to be loaded */
+	for (int i = 0; i < LIMIT_ACTIVATIONS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "tool_%d", i);
+		assert_int_equal(say(a, name, false, NULL), 0);
+	}
+	assert_int_equal(configure("[]"), 0);
+	a->fresh = true; /* and if something were, it would come instead of what is there */
+	assert_int_equal(configure("[]"), 0);
+	assert_int_equal(a->activation_count, LIMIT_ACTIVATIONS);
+}
+
+static void
 the_default_ones_stay(void **state)
 {
 	struct err e;
@@ -352,6 +372,7 @@ main(void)
 	    TEST(a_tenant_has_what_its_patterns_name_and_its_own),
 	    TEST(what_the_configuration_disables_stays_so),
 	    TEST(test_7_a_file_that_says_no_tools_leaves_those_of_the_store),
+	    TEST(test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again),
 	    TEST(the_default_ones_stay),
 	};
 
