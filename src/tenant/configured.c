@@ -4,6 +4,15 @@
 
 #include "tenant/inside.h"
 
+/* A UUID stands for a name, and so one may be said twice. The second would undo the first. */
+static int
+fail_twice(const char *what, struct str key, struct err *e)
+{
+	return err_set(e, E_CONFIG,
+		       "tenants: the %s '%.*s' is there twice: by its name and by its UUID", what,
+		       STR_ARG(key));
+}
+
 static struct tenant *
 get_tenant(struct tenants *all, struct str name, struct err *e)
 {
@@ -39,6 +48,8 @@ apply_agent(struct tenant *t, const struct agent_says *says, struct err *e)
 
 	if (!a)
 		return e->code;
+	if (a->configured || agent_find(t, uuid_str(&a->id)) != a)
+		return fail_twice("agent", says->name, e);
 	a->configured = true;
 	return patterns__read(&a->disabled, says->disabled, e);
 }
@@ -51,6 +62,8 @@ apply_tenant(struct tenants *all, const struct tenant_says *says, struct err *e)
 
 	if (!t)
 		return e->code;
+	if (t->configured || tenant_find(all, uuid_str(&t->id)) != t)
+		return fail_twice("tenant", says->name, e);
 	t->configured = true;
 	if (says->tools) {
 		patterns__done(&t->tools);

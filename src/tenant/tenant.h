@@ -167,8 +167,8 @@ bool agent_lacks(const struct agent *a);
 void agent_forget(struct agent *a);      /* private: what was found */
 void tenants_changed(struct tenants *t); /* all of it */
 
-/* configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM: nothing of
- * it counts. */
+/* configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM,
+ * E_CONFIG: somebody is there twice, by name and by UUID. Nothing of it counts then. */
 struct agent_says {
 	struct str name;
 	const struct json *disabled; /* arrays of strings; NULL: nothing is said */

@@ -347,6 +347,44 @@ test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again(void **state)
 	assert_int_equal(a->activation_count, LIMIT_ACTIVATIONS);
 }
 
+/* By its name and by its UUID, in either order. */
+static void
+test_7_a_file_says_nobody_twice(void **state)
+{
+	struct json_doc *doc;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(S("[\"shell\"]"), &json_door, &doc, &e), 0);
+	const struct json *shell = json_root(doc);
+	struct uuid acme = uuid_of(S("tenant"), S("acme"), (struct str){NULL, 0});
+	struct uuid bot = uuid_of(S("agent"), S("acme"), S("bot"));
+	for (int i = 0; i < 4; i++) {
+		struct agent_says agents[] = {{S("bot"), shell}, {uuid_str(&bot), NULL}};
+		struct tenant_says says[] = {
+		    {.name = S("acme"), .disabled = shell, .agents = agents, .agent_count = 2},
+		    {.name = uuid_str(&acme)}};
+		if (i % 2) {
+			agents[0].name = uuid_str(&bot), agents[1].name = S("bot");
+			says[0].name = uuid_str(&acme), says[1].name = S("acme");
+		}
+		if (i < 2) {
+			says[0].agent_count = 0;
+			assert_int_equal(tenants_configure(all, says, 2, &e), E_CONFIG);
+		} else {
+			says[0].name = S("acme");
+			assert_int_equal(tenants_configure(all, says, 1, &e), E_CONFIG);
+		}
+		assert_int_equal(configure(NULL), 0);
+	}
+	/* Once by either is fine. */
+	assert_int_equal(tenant_add(all, S("acme"), NULL, &e), 0);
+	struct tenant_says once = {.name = uuid_str(&acme), .disabled = shell};
+	assert_int_equal(tenants_configure(all, &once, 1, &e), 0);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_TENANT);
+	json_doc_unref(doc);
+}
+
 static void
 the_default_ones_stay(void **state)
 {
@@ -373,6 +411,7 @@ main(void)
 	    TEST(what_the_configuration_disables_stays_so),
 	    TEST(test_7_a_file_that_says_no_tools_leaves_those_of_the_store),
 	    TEST(test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again),
+	    TEST(test_7_a_file_says_nobody_twice),
 	    TEST(the_default_ones_stay),
 	};
 
