@@ -140,8 +140,10 @@ struct activation_says {
 int activation_put(struct tenants *t, struct agent *a, const struct activation_says *says,
 		   struct activation **ret, struct err *e);
 int activation_drop(struct tenants *t, struct agent *a, struct str tool); /* E_NOT_FOUND */
-/* All fields of section 2.2; `tool_name` stands beside the id. */
-void activation_write(struct jw *w, const struct agent *a, const struct activation *of);
+/* All fields of section 2.2; `tool_name` stands beside the id, which is the tool's own where it was
+ * defined. tool: the agent's of this name; NULL: it has none, or `of` is for a pattern. */
+void activation_write(struct jw *w, const struct agent *a, const struct activation *of,
+		      const struct tool *tool);
 
 /* standing.c - may this agent use that tool? */
 enum tier {
