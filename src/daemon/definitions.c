@@ -145,7 +145,8 @@ set_made(struct hf *hf, const struct config *c, bool *changed, struct err *e)
 		return err_plain(e, E_NOMEM);
 	for (size_t i = 0; i < hf->made_count; i++) {
 		struct definition *d = hf->made[i].definition;
-		if (tenant_find(hf->tenants, d->tenant) && !has_name(c, d->name))
+		const struct tenant *of = tenant_find(hf->tenants, d->tenant);
+		if (of && tenant_stays(of) && !has_name(c, d->name))
 			specs[n++] = (struct defined_spec){d, &vars};
 	}
 	struct defined_source from = {.name = MADE_SOURCE,

@@ -104,13 +104,18 @@ is_default(const char *name)
 	return str_eq(str_of(name), TENANT_DEFAULT);
 }
 
-/* Nobody says any more that there is one. */
-static void
-drop_unsaid(struct tenants *all)
+bool
+tenant_stays(const struct tenant *t)
+{
+	return t->configured || t->kept || is_default(t->name);
+}
+
+void
+tenants_drop_unsaid(struct tenants *all)
 {
 	for (size_t i = all->list.count; i-- > 0;) {
 		struct tenant *t = tenant_at(all, i);
-		if (!t->configured && !t->kept && !is_default(t->name)) {
+		if (!tenant_stays(t)) {
 			tenant__drop(t);
 			continue;
 		}
@@ -120,6 +125,7 @@ drop_unsaid(struct tenants *all)
 				agent__drop(a);
 		}
 	}
+	tenants_changed(all);
 }
 
 int
@@ -131,10 +137,8 @@ tenants_configure(struct tenants *all, const struct tenant_says *says, size_t co
 		forget_tenant(tenant_at(all, i));
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = apply_tenant(all, &says[i], e);
-	if (code == 0) {
-		drop_unsaid(all);
+	if (code == 0)
 		code = tenants__load_fresh(all, e);
-	}
 	tenants_changed(all);
 	return code;
 }

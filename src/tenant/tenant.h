@@ -169,8 +169,12 @@ bool agent_lacks(const struct agent *a);
 void agent_forget(struct agent *a);      /* private: what was found */
 void tenants_changed(struct tenants *t); /* all of it */
 
-/* configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM,
- * E_CONFIG: somebody is there twice, by name and by UUID. Nothing of it counts then. */
+/*
+ * configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM, E_CONFIG
+ * (somebody is there twice, by name and by UUID): say what was said before again, and it is as it
+ * was. Whom nobody speaks of any more is there until tenants_drop_unsaid: sessions would not find
+ * their way back to an agent that went.
+ */
 struct agent_says {
 	struct str name;
 	const struct json *disabled; /* arrays of strings; NULL: nothing is said */
@@ -183,6 +187,8 @@ struct tenant_says {
 };
 int tenants_configure(struct tenants *t, const struct tenant_says *says, size_t count,
 		      struct err *e);
+void tenants_drop_unsaid(struct tenants *t);
+bool tenant_stays(const struct tenant *t); /* then */
 
 /* UUID of a tool that is no definition and so has none of its own. */
 struct uuid tool_uuid(struct str name);

@@ -246,8 +246,11 @@ configure(const char *disabled)
 	struct json_doc *doc;
 	struct err e;
 
-	if (!disabled)
-		return tenants_configure(all, NULL, 0, &e);
+	if (!disabled) {
+		int none = tenants_configure(all, NULL, 0, &e);
+		tenants_drop_unsaid(all);
+		return none;
+	}
 	assert_int_equal(json_parse(str_of(disabled), &json_door, &doc, &e), 0);
 	struct agent_says agent = {S("support"), json_root(doc)};
 	struct tenant_says says = {.name = S("acme"), .agents = &agent, .agent_count = 1};
@@ -385,6 +388,26 @@ test_7_a_file_says_nobody_twice(void **state)
 	json_doc_unref(doc);
 }
 
+/* A configuration that comes to nothing further on: sessions have their agents as before. */
+static void
+test_7_agents_are_there_until_a_file_is_in_force(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(configure("[\"shell\"]"), 0);
+	struct agent *a = named("acme", "support"), *held = agent_ref(a);
+	assert_int_equal(tenants_configure(all, NULL, 0, &e), 0);
+	assert_false(tenant_stays(a->tenant));
+	assert_int_equal(configure("[\"shell\"]"), 0);
+	tenants_drop_unsaid(all);
+	assert_false(held->gone);
+	assert_ptr_equal(named("acme", "support"), held);
+	assert_int_equal(tier(held, "shell", NULL), TIER_TENANT);
+	assert_int_equal(tier(held, "read_file", NULL), TIER_AGENT);
+	agent_unref(held);
+}
+
 static void
 the_default_ones_stay(void **state)
 {
@@ -412,6 +435,7 @@ main(void)
 	    TEST(test_7_a_file_that_says_no_tools_leaves_those_of_the_store),
 	    TEST(test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again),
 	    TEST(test_7_a_file_says_nobody_twice),
+	    TEST(test_7_agents_are_there_until_a_file_is_in_force),
 	    TEST(the_default_ones_stay),
 	};
 
