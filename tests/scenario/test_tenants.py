@@ -42,6 +42,13 @@ def say(gateway, tool, enabled, who=("default", "default"), **more):
     return gateway.ok("POST", "/tenants/%s/agents/%s/activations" % who, {"tool": tool, "enabled": enabled, **more})
 
 
+def reload(gateway):
+    loads = gateway.ok("GET", "/status")["config"]["loads"]
+    gateway.ok("POST", "/reload")
+    until(lambda: gateway.ok("GET", "/status")["config"]["loads"] > loads, "the configuration was read again")
+    return gateway.ok("GET", "/status")["config_error"]
+
+
 # one person
 
 
@@ -198,6 +205,27 @@ def client_note(client):
     client.ask("ping", {})
     found = [m for m in client.kept if m.get("method") == "notifications/tools/list_changed"]
     return found[0] if found else None
+
+
+def test_7_reloads_leave_a_tenant_the_tools_it_was_made_with(box):
+    gateway = serve(box)
+    assert box.run("tenants", "add", "small", "--tools", "read_file").returncode == 0
+    for i in range(3):
+        box.config(AUTO + "tenants: {small: {agents: {bot: null}}}\n# %d\n" % i)
+        assert reload(gateway) is None
+        assert gateway.ok("GET", "/tenants/small")["tools"] == ["read_file"], i
+        assert tools(gateway, "small/bot") == ["read_file"], i
+
+
+def test_7_a_tenant_that_is_there_twice_changes_nothing(box):
+    gateway = serve(box)
+    session = gateway.session(tenant="acme", agent="support")
+    twice = gateway.ok("GET", "/tenants/acme")["id"]
+    box.config(AUTO + "tenants: {acme: {disabled: [read_file]}, %s: {}}\n" % twice)
+    assert "is there twice: by its name and by its UUID" in reload(gateway)
+    assert gateway.call(session, "list_dir", {"path": "."}).is_error is False
+    assert gateway.call(session, "shell", {"command": "true"}).is_error
+    assert "support" in json.dumps(gateway.ok("GET", "/tenants/acme"))
 
 
 # activations
