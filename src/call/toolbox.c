@@ -29,10 +29,14 @@ struct plan {
 	bool critical;
 };
 
+/* What has None for its default in the seed comes as null from those who write all fields. */
 static const struct json_field plan_fields[] = {
-    FIELD_REQUIRED(struct plan, tool_name, WANT_STR), FIELD(struct plan, args, WANT_ANY),
-    FIELD(struct plan, idempotency_key, WANT_STR),    FIELD(struct plan, when, WANT_STR),
-    FIELD(struct plan, bound_rule_id, WANT_STR),      FIELD(struct plan, bound_step_id, WANT_STR),
+    FIELD_REQUIRED(struct plan, tool_name, WANT_STR),
+    FIELD(struct plan, args, WANT_ANY),
+    FIELD(struct plan, idempotency_key, WANT_STR_OR_NULL),
+    FIELD(struct plan, when, WANT_STR),
+    FIELD(struct plan, bound_rule_id, WANT_STR_OR_NULL),
+    FIELD(struct plan, bound_step_id, WANT_STR_OR_NULL),
     FIELD(struct plan, critical, WANT_BOOL),
 };
 

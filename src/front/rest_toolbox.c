@@ -217,9 +217,9 @@ struct errand_order {
 };
 
 static const struct json_field errand_fields[] = {
-    FIELD(struct errand_order, session, WANT_STR),
-    FIELD(struct errand_order, workspace, WANT_STR),
-    FIELD(struct errand_order, turn_group_id, WANT_STR),
+    FIELD(struct errand_order, session, WANT_STR_OR_NULL),
+    FIELD(struct errand_order, workspace, WANT_STR_OR_NULL),
+    FIELD(struct errand_order, turn_group_id, WANT_STR_OR_NULL),
     FIELD(struct errand_order, attended, WANT_BOOL),
     FIELD_REQUIRED(struct errand_order, tools, WANT_ANY),
 };

@@ -40,6 +40,20 @@ def test_7_execute_tool_success(box):
     assert (result["tool_name"], result["bound_rule_id"], result["bound_step_id"]) == ("read_file", "r1", "s1")
 
 
+def test_7_what_is_none_by_default_may_be_null(box):
+    box.write("a.txt", "hello")
+    gateway = serve(box)
+    nothing = dict.fromkeys(("idempotency_key", "bound_rule_id", "bound_step_id"))
+    result = execute(gateway, read("a.txt", **nothing), session=None, turn_group_id=None)
+    assert result["status"] == "success" and "bound_rule_id" not in result, result
+    assert [r["status"] for r in batch(gateway, [read("a.txt", **nothing)] * 2, session=None, turn_group_id=None)] == ["success"] * 2
+    for name in nothing:
+        status, answer = gateway.post("/toolbox/acme:support/execute", {"workspace": box.workspace, **read("a.txt"), name: 1})
+        assert status == 400 and name + ": must be a string or null" in answer["error"]["message"], answer
+    status, answer = gateway.post("/toolbox/acme:support/execute", {"workspace": box.workspace, **read("a.txt"), "tool_name": None})
+    assert status == 400 and "tool_name" in answer["error"]["message"], answer
+
+
 def test_7_what_is_an_object_comes_as_one(box):
     box.write("a.json", '{"result": "success"}')
     gateway = serve(box)
