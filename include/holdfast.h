@@ -134,7 +134,8 @@ HF_API void hf_job_text(struct hf_job *job, const char *text, size_t len); /* ad
 HF_API void hf_job_modified(struct hf_job *job, const char *path);
 HF_API int hf_job_fail(struct hf_job *job, const char *reason);
 
-/* Sessions and calls. Opening one looks at the workspace, and waits for a slow disk. */
+/* Sessions and calls. Opening one looks at the workspace, and waits for a slow disk. It is the
+ * default agent's: what is disabled for that one is not there. */
 HF_API int hf_session_open(struct hf *hf, const char *workspace, bool worker, char ret_id[40]);
 HF_API int hf_session_end(struct hf *hf, const char *session);
 /*

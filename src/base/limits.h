@@ -96,6 +96,7 @@
 #define LIMIT_HTTP_HEADERS 100             /* fields */
 #define LIMIT_HTTP_HEADER_BYTES (32 * KIB) /* all of them, with the request line */
 #define LIMIT_HTTP_FIELD (8 * KIB)         /* one name or value, or the request target */
+#define LIMIT_HTTP_QUERY 64                /* parameters */
 #define LIMIT_HTTP_CONNECTIONS 512         /* TCP; a process has often 1024 descriptors in all */
 #define LIMIT_HTTP_LOCAL 128               /* more, which TCP cannot take */
 #define LIMIT_HTTP_HEADER_MS 10000         /* from the first byte to the end of the headers */

@@ -113,26 +113,51 @@ override(struct call *c)
 	c->rule = S("activation.requires_confirmation");
 }
 
+struct tool_ruling
+call__ruling(const struct policy *p, const struct tool *t, const char *workspace)
+{
+	struct ruling by = policy_decide(p, t->name, t->capability, workspace);
+	struct tool_ruling r = {by.mode, RULED_BY_POLICY, by.rule};
+
+	if (str_starts(by.rule, S("per_tool.")))
+		return r;
+	if (t->confirm >= 0) {
+		r.mode = (enum policy_mode)t->confirm;
+		r.by = RULED_BY_SERVER;
+	}
+	if (t->requires_confirmation && r.mode == MODE_AUTO) {
+		r.mode = MODE_PROMPT;
+		r.by = RULED_BY_DEFINITION;
+	}
+	return r;
+}
+
+static struct str
+rule_name(const struct call *c, const struct tool_ruling *r)
+{
+	const struct tool *t = c->tool;
+
+	switch (r->by) {
+	case RULED_BY_POLICY: return arena_str(c->arena, r->rule);
+	case RULED_BY_SERVER:
+		return str_of(arena_printf(c->arena, "%s.%.*s.confirm",
+					   t->gateway.ptr ? "openapi" : "mcpServers",
+					   STR_ARG(t->server)));
+	case RULED_BY_DEFINITION:
+		return str_of(arena_printf(c->arena, "definitions.%.*s.requires_confirmation",
+					   STR_ARG(t->name)));
+	}
+	BUG("nobody ruled");
+}
+
 static enum verdict
 rule(struct call *c)
 {
-	struct ruling ruling = policy_decide(c->gw->policy, c->tool->name, c->tool->capability,
-					     workspace_path(c->session->workspace));
+	struct tool_ruling ruling =
+	    call__ruling(c->gw->policy, c->tool, workspace_path(c->session->workspace));
 
 	c->mode = ruling.mode;
-	c->rule = arena_str(c->arena, ruling.rule);
-	if (c->tool->confirm >= 0 && !str_starts(c->rule, S("per_tool."))) {
-		c->mode = (enum policy_mode)c->tool->confirm;
-		c->rule = str_of(arena_printf(c->arena, "%s.%.*s.confirm",
-					      c->tool->gateway.ptr ? "openapi" : "mcpServers",
-					      STR_ARG(c->tool->server)));
-	}
-	if (c->tool->requires_confirmation && c->mode == MODE_AUTO &&
-	    !str_starts(c->rule, S("per_tool."))) {
-		c->mode = MODE_PROMPT;
-		c->rule = str_of(arena_printf(c->arena, "definitions.%.*s.requires_confirmation",
-					      STR_ARG(c->tool->name)));
-	}
+	c->rule = rule_name(c, &ruling);
 	override(c);
 	if (c->mode == MODE_DENY)
 		return call_fail(c, E_USER_DENIED, "the policy denies this tool (%.*s)",

@@ -164,6 +164,15 @@ void superseding_effect_ends(struct call *c);
 void superseding_settle(struct gateway *gw, struct turn *t, size_t index, struct turn_result *came);
 
 struct grant_ask call__grant_ask(const struct call *c);
+/* What is said of a tool for all: by the policy, by the server or document it came with, by its
+ * definition. A name under per_tool goes before the others. */
+struct tool_ruling {
+	enum policy_mode mode;
+	enum { RULED_BY_POLICY, RULED_BY_SERVER, RULED_BY_DEFINITION } by;
+	struct str rule; /* of the policy */
+};
+struct tool_ruling call__ruling(const struct policy *p, const struct tool *t,
+				const char *workspace); /* as policy_decide */
 /* What was answered before: NEXT, FAIL, or WAIT when a person has to be asked. */
 enum verdict call__remembered(struct call *c);
 

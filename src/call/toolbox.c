@@ -29,10 +29,14 @@ struct plan {
 	bool critical;
 };
 
+/* What has None for its default in the seed comes as null from those who write all fields. */
 static const struct json_field plan_fields[] = {
-    FIELD_REQUIRED(struct plan, tool_name, WANT_STR), FIELD(struct plan, args, WANT_ANY),
-    FIELD(struct plan, idempotency_key, WANT_STR),    FIELD(struct plan, when, WANT_STR),
-    FIELD(struct plan, bound_rule_id, WANT_STR),      FIELD(struct plan, bound_step_id, WANT_STR),
+    FIELD_REQUIRED(struct plan, tool_name, WANT_STR),
+    FIELD(struct plan, args, WANT_ANY),
+    FIELD(struct plan, idempotency_key, WANT_STR_OR_NULL),
+    FIELD(struct plan, when, WANT_STR),
+    FIELD(struct plan, bound_rule_id, WANT_STR_OR_NULL),
+    FIELD(struct plan, bound_step_id, WANT_STR_OR_NULL),
     FIELD(struct plan, critical, WANT_BOOL),
 };
 
@@ -70,7 +74,8 @@ planned_read(const struct json *object, const char *where, struct planned *ret, 
 /* ---- a run ---- */
 
 struct outcome {
-	struct buf json; /* its ToolResult; empty: it was skipped */
+	struct buf json; /* its ToolResult */
+	bool ran;        /* or at least tried; else it was skipped */
 	bool success;
 };
 
@@ -255,11 +260,14 @@ finish(void *arg)
 	struct jw w = jw(&all);
 
 	jw_array(&w);
-	for (size_t i = 0; i < r->count; i++)
-		if (r->outcomes[i].json.len)
-			jw_raw(&w, buf_str(&r->outcomes[i].json));
-		else
+	for (size_t i = 0; i < r->count; i++) {
+		const struct outcome *o = &r->outcomes[i];
+		if (!o->ran)
 			write_skipped(&w, &r->planned[i]);
+		else
+			jw_raw(&w, buf_str(&o->json));
+		all.failed = all.failed || buf_failed(&o->json); /* half of one is none */
+	}
 	jw_end(&w);
 	if (r->done)
 		r->done(&all, r->arg);
@@ -276,6 +284,7 @@ turn_over(struct turn *t, void *arg)
 	size_t i = r->order[r->next++];
 	struct outcome *o = &r->outcomes[i];
 
+	o->ran = true;
 	o->success = !t->results[0].is_error;
 	write_outcome(&o->json, t, &r->planned[i]);
 	if (!o->success && r->planned[i].critical)
@@ -318,6 +327,7 @@ step_on(struct toolbox_run *r)
 
 		if (submit(r, p, &e) == 0)
 			return;
+		r->outcomes[i].ran = true;
 		struct jw w = jw(&r->outcomes[i].json);
 		write_head(&w, p, "error");
 		jw_key(&w, "data"), jw_null(&w);

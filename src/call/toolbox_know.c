@@ -2,6 +2,7 @@
  * seed 004 section 5.3. */
 
 #include "call/gateway.h"
+#include "call/stage.h"
 #include "call/toolbox.h"
 
 const struct tool *
@@ -21,12 +22,18 @@ gateway_name(const struct tool *t)
 	return t->server.ptr ? S("mcp") : S("internal");
 }
 
-/* Somebody is asked, by the tool's own word or by the policy's for its kind. */
+/* As the policy stage has it, in a workspace nobody trusts. */
+static enum policy_mode
+mode_of(const struct gateway *gw, const struct tool *t)
+{
+	return call__ruling(gw->policy, t, NULL).mode;
+}
+
+/* Somebody is asked, or it is denied. */
 static bool
 asks(const struct gateway *gw, const struct tool *t)
 {
-	return t->requires_confirmation ||
-	       policy_decide(gw->policy, t->name, t->capability, NULL).mode != MODE_AUTO;
+	return mode_of(gw, t) != MODE_AUTO;
 }
 
 static void
@@ -61,7 +68,7 @@ toolbox_write_metadata(struct jw *w, const struct gateway *gw, struct agent *a,
 		       const struct tool *t)
 {
 	int said = agent_standing(a, t)->requires_confirmation;
-	bool denied = policy_decide(gw->policy, t->name, t->capability, NULL).mode == MODE_DENY;
+	bool denied = mode_of(gw, t) == MODE_DENY;
 	bool safe = t->reversibility == REV_PURE || t->reversibility == REV_IDEMPOTENT;
 
 	jw_object(w);

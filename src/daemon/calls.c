@@ -22,10 +22,13 @@ hf_session_open(struct hf *hf, const char *workspace, bool worker, char ret_id[4
 	    .kind = worker ? SESSION_WORKER : SESSION_MAIN,
 	    .client = S("library"),
 	};
+	const struct str none = {NULL, 0};
 	struct session *s;
 	struct err e;
 
-	if (workspace_open(workspace, hf->shut, &spec.workspace, &e) < 0)
+	/* Whoever names nobody is the default agent, at this door as at the others. */
+	if (agent_named(hf->tenants, none, none, &spec.owner, &e) < 0 ||
+	    workspace_open(workspace, hf->shut, &spec.workspace, &e) < 0)
 		return hf__fail(hf, &e);
 	int code = session_open(hf->sessions, &spec, &s, &e);
 	workspace_unref(spec.workspace);

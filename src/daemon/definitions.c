@@ -145,7 +145,8 @@ set_made(struct hf *hf, const struct config *c, bool *changed, struct err *e)
 		return err_plain(e, E_NOMEM);
 	for (size_t i = 0; i < hf->made_count; i++) {
 		struct definition *d = hf->made[i].definition;
-		if (tenant_find(hf->tenants, d->tenant) && !has_name(c, d->name))
+		const struct tenant *of = tenant_find(hf->tenants, d->tenant);
+		if (of && tenant_stays(of) && !has_name(c, d->name))
 			specs[n++] = (struct defined_spec){d, &vars};
 	}
 	struct defined_source from = {.name = MADE_SOURCE,
@@ -174,19 +175,32 @@ hf__made_set(struct hf *hf, struct err *e)
 	return code;
 }
 
+/* What the file defines. */
+static int
+set_file(struct hf *hf, const struct config *c, bool *changed, struct err *e)
+{
+	int code = set_own(hf, c, changed, e);
+
+	for (size_t i = 0; code == 0 && i < c->import_count; i++)
+		code = set_import(hf, c, &c->imports[i], changed, e);
+	return code;
+}
+
 int
 hf__definitions_set(struct hf *hf, const struct config *c, struct err *e)
 {
+	static const struct str all = {NULL, 0};
 	bool changed = false;
 	int code = drop_imports(hf, c, &hf->config, &changed, e);
 
 	if (code == 0)
 		code = set_made(hf, c, &changed, e);
 	if (code == 0)
-		code = set_own(hf, c, &changed, e);
-	for (size_t i = 0; code == 0 && i < c->import_count; i++)
-		code = set_import(hf, c, &c->imports[i], &changed, e);
-	if (code == 0) /* names may be free now */
+		code = set_file(hf, c, &changed, e);
+	/* A name may have been another source's before, which has it no more only now. */
+	if (code == 0 && defined_problems(hf->defined, all, NULL, NULL))
+		code = set_file(hf, c, &changed, e);
+	if (code == 0)
 		code = set_made(hf, c, &changed, e);
 	tell(hf, changed);
 	return code;

@@ -23,6 +23,7 @@ sweep(void *arg)
 
 	(void)artifacts_expire(hf->artifacts, clock_wall_us(), NULL, NULL);
 	(void)undo_expire(hf->undo, clock_wall_us(), NULL);
+	confine_sweep();
 }
 
 static void

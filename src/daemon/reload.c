@@ -75,9 +75,10 @@ put_in_force(struct hf *hf)
 	if ((code = set_tenants(hf, &hf->reloading.next, e)) < 0 ||
 	    (code = hf__definitions_set(hf, &hf->reloading.next, e)) < 0 ||
 	    (code = hf__servers_set(hf, &hf->reloading.next, e)) < 0) {
+		(void)set_tenants(hf, &old, NULL); /* as far as it can be had back */
+		tenants_drop_unsaid(hf->tenants);
 		hf__definitions_back(hf, &hf->reloading.next);
-		(void)hf__servers_set(hf, &old, NULL); /* as far as it can be had back */
-		(void)set_tenants(hf, &old, NULL);
+		(void)hf__servers_set(hf, &old, NULL);
 		(void)hf__hooks_set(hf, &old, NULL);
 		return code;
 	}
@@ -86,6 +87,7 @@ put_in_force(struct hf *hf)
 	hf->gw.policy = hf->config.policy;
 	hf->gw.tunings = hf->config.tunings; /* calls under way keep theirs */
 	hf->gw.toolbox = hf->config.toolbox;
+	tenants_drop_unsaid(hf->tenants);
 	gateway_end_orphans(&hf->gw);
 	if (!same_tenants(&old, &hf->config))
 		mcp_changed(hf->front, CHANGED_TOOLS | CHANGED_PROMPTS | CHANGED_RESOURCES);

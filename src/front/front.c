@@ -19,6 +19,8 @@ admit(struct http_request *r, void *arg)
 		err_plain(&e, code);
 	if (code == 0)
 		code = access_route(&v, &e);
+	if (code == 0)
+		code = http_query_check(r, &e);
 	if (code == E_METHOD)
 		snprintf(extra, sizeof(extra), "Allow: %.*s\r\n", STR_ARG(buf_str(&allow)));
 	if (code == E_UNAUTHORIZED)

@@ -235,18 +235,26 @@ line_open(const struct visit *v, struct session *s)
 	l->wire = http_upgrade(v->http, PROTOCOL, &spec);
 }
 
-/* {NULL,0}: it is not there. */
-static struct str
-query_owner(const struct visit *v, const char *name, struct buf *b)
+static int
+wanted_owner(const struct visit *v, struct agent **ret, struct err *e)
 {
-	return http_query(v->http, name, b) ? buf_str(b) : (struct str){NULL, 0};
+	struct buf bufs[2] = {BUF_INIT(LIMIT_HTTP_FIELD), BUF_INIT(LIMIT_HTTP_FIELD)};
+	struct str tenant, agent;
+	int code = query_owner(v->http, "tenant", &bufs[0], &tenant, e);
+
+	if (code == 0)
+		code = query_owner(v->http, "agent", &bufs[1], &agent, e);
+	if (code == 0)
+		code = access_owner(v, tenant, agent, ret, e);
+	buf_done(&bufs[0]);
+	buf_done(&bufs[1]);
+	return code;
 }
 
 void
 route_mcp_attach(const struct visit *v)
 {
 	struct buf workspace = BUF_INIT(LIMIT_HTTP_FIELD), client = BUF_INIT(LIMIT_HTTP_FIELD);
-	struct buf tenant = BUF_INIT(LIMIT_HTTP_FIELD), agent = BUF_INIT(LIMIT_HTTP_FIELD);
 	struct session_wish wish = {.client = S("mcp")};
 	struct mcp_surface surface;
 	struct err e;
@@ -262,8 +270,7 @@ route_mcp_attach(const struct visit *v)
 		wish.workspace = buf_str(&workspace);
 		if (http_query(v->http, "client", &client) && client.len)
 			wish.client = buf_str(&client);
-		code = access_owner(v, query_owner(v, "tenant", &tenant),
-				    query_owner(v, "agent", &agent), &wish.owner, &e);
+		code = wanted_owner(v, &wish.owner, &e);
 		if (code == 0)
 			code = session_begin(v, &wish, line_open, &e);
 	}
@@ -271,8 +278,6 @@ route_mcp_attach(const struct visit *v)
 		reply_err(v->http, &e);
 	buf_done(&workspace);
 	buf_done(&client);
-	buf_done(&tenant);
-	buf_done(&agent);
 }
 
 void

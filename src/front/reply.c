@@ -76,6 +76,16 @@ query_flag(const struct http_request *r, const char *name)
 }
 
 int
+query_owner(const struct http_request *r, const char *name, struct buf *b, struct str *ret,
+	    struct err *e)
+{
+	*ret = (struct str){NULL, 0};
+	if (http_query(r, name, b))
+		*ret = buf_str(b);
+	return buf_failed(b) ? err_plain(e, E_NOMEM) : 0;
+}
+
+int
 query_number(const struct http_request *r, const char *name, size_t max, size_t *ret, struct err *e)
 {
 	struct buf b = BUF_INIT(LIMIT_HTTP_FIELD);

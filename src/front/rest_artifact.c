@@ -72,7 +72,8 @@ fetch_new(const struct visit *v)
 {
 	struct fetch *f = calloc(1, sizeof(*f));
 	struct str handle = visit_param(v, "handle");
-	struct buf tenant = BUF_INIT(LIMIT_OWNER_NAME);
+	struct buf b = BUF_INIT(LIMIT_HTTP_FIELD);
+	struct str tenant;
 
 	if (!f) {
 		reply_code(v->http, E_NOMEM);
@@ -83,10 +84,14 @@ fetch_new(const struct visit *v)
 	f->body = BUF_INIT(LIMIT_ARTIFACT_PAGE);
 	/* One that is too long is none, and stays none when it is cut. */
 	snprintf(f->handle, sizeof(f->handle), "%.*s", STR_ARG(handle));
-	bool given = http_query(v->http, "tenant", &tenant) && owner_name_fits(buf_str(&tenant));
-	snprintf(f->tenant, sizeof(f->tenant), "%.*s",
-		 STR_ARG(given ? buf_str(&tenant) : ARTIFACT_TENANT));
-	buf_done(&tenant);
+	if (query_owner(v->http, "tenant", &b, &tenant, &f->err) == 0 && tenant.ptr &&
+	    !owner_name_fits(tenant))
+		err_set(&f->err, E_NO_TENANT, "there is no tenant '%.*s'",
+			STR_ARG(str_utf8_upto(tenant, 80)));
+	if (f->err.code == 0)
+		snprintf(f->tenant, sizeof(f->tenant), "%.*s",
+			 STR_ARG(tenant.ptr ? tenant : ARTIFACT_TENANT));
+	buf_done(&b);
 	return f;
 }
 

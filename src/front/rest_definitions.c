@@ -21,16 +21,18 @@ static int
 whose(const struct visit *v, struct buf *b, struct str *ret, struct err *e)
 {
 	const struct str none = {NULL, 0};
-	struct str said = query_text(v->http, "tenant_id", b);
-	struct agent *a;
-	int code = access_owner(v, none, none, &a, e);
+	struct str said = none;
+	struct agent *a = NULL;
+	int code = query_owner(v->http, "tenant_id", b, &said, e);
 
 	*ret = none;
+	if (code == 0)
+		code = access_owner(v, none, none, &a, e);
 	if (code < 0)
 		return code;
 	const struct tenants *all = v->front->gw->tenants;
 	const struct tenant *t = said.ptr && all ? tenant_find(all, said) : NULL;
-	const struct tenant *own = access_names_agent(v->http) ? a->tenant : NULL;
+	const struct tenant *own = a && access_names_agent(v->http) ? a->tenant : NULL;
 	if (said.ptr && (!t || (own && own != t)))
 		return err_set(e, E_NO_TENANT, "there is no tenant '%.*s'",
 			       STR_ARG(str_utf8_upto(said, 80)));

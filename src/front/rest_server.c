@@ -116,24 +116,23 @@ reply_tools(const struct visit *v, const struct choice *by)
 void
 route_tools_list(const struct visit *v)
 {
-	struct buf tenant = BUF_INIT(LIMIT_HTTP_FIELD), agent = BUF_INIT(LIMIT_HTTP_FIELD);
-	const struct str none = {NULL, 0};
-	bool by_tenant = http_query(v->http, "tenant", &tenant);
-	bool by_agent = http_query(v->http, "agent", &agent);
+	struct buf bufs[2] = {BUF_INIT(LIMIT_HTTP_FIELD), BUF_INIT(LIMIT_HTTP_FIELD)};
+	struct str tenant, agent;
 	bool unavailable = query_flag(v->http, "unavailable");
 	struct choice by = {.tier = unavailable ? TIER_TENANT : TIER_AGENT};
 	struct err e;
-	int code = 0;
+	int code = query_owner(v->http, "tenant", &bufs[0], &tenant, &e);
 
-	if (by_tenant || by_agent || unavailable)
-		code = access_owner(v, by_tenant ? buf_str(&tenant) : none,
-				    by_agent ? buf_str(&agent) : none, &by.agent, &e);
+	if (code == 0)
+		code = query_owner(v->http, "agent", &bufs[1], &agent, &e);
+	if (code == 0 && (tenant.ptr || agent.ptr || unavailable))
+		code = access_owner(v, tenant, agent, &by.agent, &e);
 	if (code < 0)
 		reply_err(v->http, &e);
 	else
 		reply_tools(v, &by);
-	buf_done(&tenant);
-	buf_done(&agent);
+	buf_done(&bufs[0]);
+	buf_done(&bufs[1]);
 }
 
 void

@@ -328,6 +328,13 @@ tell_if_changed(const struct visit *v, struct agent *a, unsigned char *before)
 	free(now);
 }
 
+static void
+write_activation(const struct visit *v, struct jw *w, const struct agent *a,
+		 const struct activation *of)
+{
+	activation_write(w, a, of, toolbox_tool(v->front->gw, a, str_of(of->tool)));
+}
+
 void
 route_activations_list(const struct visit *v)
 {
@@ -341,7 +348,7 @@ route_activations_list(const struct visit *v)
 	jw_key(&w, "activations");
 	jw_array(&w);
 	for (size_t i = 0; i < a->activation_count; i++)
-		activation_write(&w, a, a->activations[i]);
+		write_activation(v, &w, a, a->activations[i]);
 	jw_end(&w);
 	jw_end(&w);
 	reply_json(v->http, 200, &b);
@@ -380,7 +387,7 @@ put_activation(const struct visit *v, struct agent *a, const struct json *body)
 	tell_if_changed(v, a, before);
 	struct buf b = BUF_INIT(LIMIT_ANSWER_BYTES);
 	struct jw w = jw(&b);
-	activation_write(&w, a, made);
+	write_activation(v, &w, a, made);
 	reply_settled(v, 200, &b);
 }
 

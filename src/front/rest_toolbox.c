@@ -9,16 +9,17 @@
 static struct agent *
 visit_toolbox(const struct visit *v)
 {
-	struct buf tenant = BUF_INIT(LIMIT_OWNER_NAME);
-	bool given = http_query(v->http, "tenant", &tenant);
+	struct buf b = BUF_INIT(LIMIT_HTTP_FIELD);
+	struct str tenant;
 	struct agent *a = NULL;
 	struct err e;
-	int code = access_owner(v, given ? buf_str(&tenant) : (struct str){NULL, 0},
-				visit_param(v, "agent"), &a, &e);
+	int code = query_owner(v->http, "tenant", &b, &tenant, &e);
 
+	if (code == 0)
+		code = access_owner(v, tenant, visit_param(v, "agent"), &a, &e);
 	if (code < 0)
 		reply_err(v->http, &e);
-	buf_done(&tenant);
+	buf_done(&b);
 	return code < 0 ? NULL : a;
 }
 
@@ -216,9 +217,9 @@ struct errand_order {
 };
 
 static const struct json_field errand_fields[] = {
-    FIELD(struct errand_order, session, WANT_STR),
-    FIELD(struct errand_order, workspace, WANT_STR),
-    FIELD(struct errand_order, turn_group_id, WANT_STR),
+    FIELD(struct errand_order, session, WANT_STR_OR_NULL),
+    FIELD(struct errand_order, workspace, WANT_STR_OR_NULL),
+    FIELD(struct errand_order, turn_group_id, WANT_STR_OR_NULL),
     FIELD(struct errand_order, attended, WANT_BOOL),
     FIELD_REQUIRED(struct errand_order, tools, WANT_ANY),
 };

@@ -113,6 +113,10 @@ void reply_problem(struct http_request *r, const struct err *e, struct str detai
 
 /* Query parameters. A number out of 1..max is E_BAD_REQUEST and names the parameter. */
 bool query_flag(const struct http_request *r, const char *name); /* "1" or "true" */
+/* Who is meant, in *b, which has room for a whole field; {NULL,0}: it is not there. E_NOMEM is not
+ * taken for that. */
+int query_owner(const struct http_request *r, const char *name, struct buf *b, struct str *ret,
+		struct err *e);
 int query_number(const struct http_request *r, const char *name, size_t max, size_t *ret,
 		 struct err *e);
 

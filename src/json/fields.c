@@ -8,9 +8,13 @@ static const struct {
 	enum json_type type;
 	const char *name;
 } wants[] = {
-    [WANT_STR] = {JSON_STRING, "a string"},  [WANT_INT] = {JSON_NUMBER, "an integer"},
-    [WANT_BOOL] = {JSON_BOOL, "a boolean"},  [WANT_OBJECT] = {JSON_OBJECT, "an object"},
-    [WANT_ARRAY] = {JSON_ARRAY, "an array"}, [WANT_ANY] = {JSON_NULL, "a value"},
+    [WANT_STR] = {JSON_STRING, "a string"},
+    [WANT_INT] = {JSON_NUMBER, "an integer"},
+    [WANT_BOOL] = {JSON_BOOL, "a boolean"},
+    [WANT_OBJECT] = {JSON_OBJECT, "an object"},
+    [WANT_ARRAY] = {JSON_ARRAY, "an array"},
+    [WANT_ANY] = {JSON_NULL, "a value"},
+    [WANT_STR_OR_NULL] = {JSON_STRING, "a string or null"},
 };
 
 /* "where.name: reason", without what is empty; names of strangers are cut and made harmless. */
@@ -44,10 +48,13 @@ refuse_type(struct err *e, const char *where, struct str name, const char *want,
 static bool
 store(void *out, enum json_want want, const struct json *v)
 {
+	if (want == WANT_STR_OR_NULL && json_is(v, JSON_NULL))
+		return true;
 	if (want != WANT_ANY && !json_is(v, wants[want].type))
 		return false;
 	switch (want) {
-	case WANT_STR: *(struct str *)out = json_str(v); return true;
+	case WANT_STR:
+	case WANT_STR_OR_NULL: *(struct str *)out = json_str(v); return true;
 	case WANT_INT: return json_int(v, out);
 	case WANT_BOOL: *(bool *)out = json_bool(v); return true;
 	case WANT_OBJECT:

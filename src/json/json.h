@@ -98,11 +98,19 @@ bool json_next(struct json_iter *it);
  * Reading an object by a table. Unknown, missing and mistyped members end it with
  * an error that names the field: "kind: must be a string, got number".
  */
-enum json_want { WANT_STR, WANT_INT, WANT_BOOL, WANT_OBJECT, WANT_ARRAY, WANT_ANY };
+enum json_want {
+	WANT_STR,
+	WANT_INT,
+	WANT_BOOL,
+	WANT_OBJECT,
+	WANT_ARRAY,
+	WANT_ANY,
+	WANT_STR_OR_NULL, /* struct str; null is as if it were not given */
+};
 
 struct json_field {
 	const char *name;
-	enum json_want want; /* struct str, int64_t, bool, const struct json * (the last three) */
+	enum json_want want; /* struct str, int64_t, bool, const struct json * (three of them) */
 	size_t offset;
 	bool required;
 };

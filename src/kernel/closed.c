@@ -187,13 +187,38 @@ look_keyword(struct looking *l, struct str name, const struct json *v)
 
 /* ---- a schema ---- */
 
+/* Below one that has an $id, references are read from there: another schema than is seen here. */
+static bool
+stands_alone(const struct json *schema)
+{
+	return given(schema, "$id") || given(schema, "$schema");
+}
+
+/* Where a reference leads, if it can mean nothing else to whoever compiles it; or NULL. */
+static const struct json *
+target_of(const struct json *root, struct str ref)
+{
+	struct str rest = str_from(ref, 1);
+	const struct json *at = root;
+
+	if (!str_starts(ref, S("#")) || str_index(rest, '%') >= 0 || str_index(rest, '#') >= 0)
+		return NULL;
+	while (at && rest.len > 0) {
+		ptrdiff_t step = str_index(str_from(rest, 1), '/');
+		struct str first = step < 0 ? rest : str_upto(rest, (size_t)step + 1);
+		at = json_pointer(at, first);
+		rest = str_from(rest, first.len);
+		if (at && stands_alone(at))
+			return NULL;
+	}
+	return at;
+}
+
 static int
 follow(struct looking *l, struct str ref)
 {
-	const struct json *target = NULL;
+	const struct json *target = target_of(l->root, ref);
 
-	if (str_starts(ref, S("#")))
-		target = json_pointer(l->root, str_from(ref, 1));
 	if (!target)
 		return refuse(l, "$ref leads out of the schema, or nowhere");
 	return look_into(l, "$ref", S(""), target);
@@ -223,6 +248,8 @@ look(struct looking *l, const struct json *schema)
 		return refuse(l, "is no schema that says what it takes");
 	if (l->depth == NESTING || ++l->looked > SCHEMAS)
 		return refuse(l, "is nested too deep, or refers to itself");
+	if (schema != l->root && stands_alone(schema))
+		return refuse(l, "$id and $schema are for the whole schema alone");
 	l->depth++;
 	int code = look_keywords(l, schema);
 	l->depth--;

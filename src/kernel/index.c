@@ -10,6 +10,8 @@
 #include "kernel/closed.h"
 #include "kernel/tool.h"
 
+#define FORMS_OF_ENTRY 4 /* at most: two, and two of its validator */
+
 static const char *const usual_namespaces[] = {"lens", "move", "closure", "recap", "policy"};
 
 /* ---- the router's own forms ---- */
@@ -109,27 +111,61 @@ name_place(struct err *e, int code, const char *what, struct str which)
 		       err_text(&inner));
 }
 
+static void
+form_free(struct index_form *form)
+{
+	schema_free(form->schema);
+	free(form);
+}
+
 static int
-read_form(struct reading *r, struct str ref, struct str pin, struct index_form *ret)
+form_fill(struct reading *r, const struct json *schema, struct index_form *form)
 {
 	static const struct schema_options strict = {.assert_formats = true};
-	const struct json *schema = json_get(r->schemas, ref);
 	int code;
 
+	if ((code = closed_check(schema, r->e)) < 0 ||
+	    (code = digest_value(schema, CANON_JCS, form->digest, r->e)) < 0 ||
+	    (code = schema_compile(r->index->bundle, schema, &strict, &form->schema, r->e)) < 0)
+		return name_place(r->e, code, "", form->ref);
+	code = map_put(&r->index->forms, form->ref, form);
+	return code < 0 ? err_plain(r->e, code) : 0;
+}
+
+/* Compiled once: what entries share costs what it costs one of them. */
+static int
+get_form(struct reading *r, struct str ref, const struct index_form **ret)
+{
+	const struct json *schema = json_get(r->schemas, ref);
+
+	if ((*ret = map_find(&r->index->forms, ref)))
+		return 0;
 	if (!schema)
 		return err_set(r->e, E_VALIDATION, "there is no schema '%.*s'",
 			       STR_ARG(str_utf8_upto(ref, 120)));
-	ret->ref = ref;
-	if ((code = closed_check(schema, r->e)) < 0 ||
-	    (code = digest_value(schema, CANON_JCS, ret->digest, r->e)) < 0 ||
-	    (code = schema_compile(r->index->bundle, schema, &strict, &ret->schema, r->e)) < 0)
-		return name_place(r->e, code, "", ref);
-	if (pin.ptr && !str_is(pin, ret->digest))
+	struct index_form *form = calloc(1, sizeof(*form));
+	if (!form)
+		return err_plain(r->e, E_NOMEM);
+	form->ref = ref;
+	int code = form_fill(r, schema, form);
+	if (code < 0)
+		form_free(form);
+	else
+		*ret = form;
+	return code;
+}
+
+static int
+read_form(struct reading *r, struct str ref, struct str pin, const struct index_form **ret)
+{
+	int code = get_form(r, ref, ret);
+
+	if (code == 0 && pin.ptr && !str_is(pin, (*ret)->digest))
 		return err_set(r->e, E_VALIDATION,
 			       "%.*s: is not what was pinned: its digest is %s, not %.*s",
-			       STR_ARG(str_utf8_upto(ref, 120)), ret->digest,
+			       STR_ARG(str_utf8_upto(ref, 120)), (*ret)->digest,
 			       STR_ARG(str_utf8_upto(pin, 64)));
-	return 0;
+	return code;
 }
 
 static int
@@ -292,7 +328,8 @@ add_namespace(struct kernel_index *x, struct str ns, const struct index_rules *r
 			       STR_ARG(str_utf8_upto(ns, 60)));
 	if (!rules_allow(rules, ns))
 		return err_set(e, E_VALIDATION, "namespace '%.*s' not allowed", STR_ARG(ns));
-	x->namespaces[x->namespace_count++] = ns;
+	/* A copy: the rules go with the configuration, sessions keep their index. */
+	memcpy(x->namespaces[x->namespace_count++], ns.ptr, ns.len);
 	return 0;
 }
 
@@ -367,6 +404,7 @@ kernel_index_new(struct json_doc *bundle, const struct index_rules *rules,
 	x->refs = 1;
 	x->bundle = json_doc_ref(bundle);
 	map_init(&x->by_id, LIMIT_KERNEL_TOOLS);
+	map_init(&x->forms, FORMS_OF_ENTRY * LIMIT_KERNEL_TOOLS);
 	int code = read_bundle(x, rules, e ? e : &local);
 	if (code < 0) {
 		kernel_index_unref(x);
@@ -386,19 +424,18 @@ kernel_index_ref(struct kernel_index *x)
 void
 kernel_index_unref(struct kernel_index *x)
 {
+	struct index_form *form;
+
 	if (!x || --x->refs > 0)
 		return;
-	for (size_t i = 0; i < x->count; i++) {
-		schema_free(x->entries[i].payload.schema);
-		schema_free(x->entries[i].result.schema);
-		schema_free(x->entries[i].validator_payload.schema);
-		schema_free(x->entries[i].validator_result.schema);
-	}
+	for (size_t at = 0; (form = map_each(&x->forms, &at));)
+		form_free(form);
 	schema_free(x->envelope);
 	schema_free(x->emission);
 	schema_free(x->error);
 	schema_free(x->state);
 	map_done(&x->by_id);
+	map_done(&x->forms);
 	free(x->entries);
 	json_doc_unref(x->bundle);
 	free(x);
@@ -414,7 +451,7 @@ bool
 index_allows(const struct kernel_index *x, struct str ns)
 {
 	for (size_t i = 0; i < x->namespace_count; i++)
-		if (str_eq(x->namespaces[i], ns))
+		if (str_is(ns, x->namespaces[i]))
 			return true;
 	return false;
 }
@@ -426,10 +463,10 @@ write_entry(struct jw *w, const struct index_entry *entry)
 	jw_member(w, "id", entry->id);
 	if (entry->tool.ptr)
 		jw_member(w, "tool", entry->tool);
-	jw_member(w, "payload_schema_ref", entry->payload.ref);
-	jw_member_z(w, "payload_schema_sha256", entry->payload.digest);
-	jw_member(w, "result_schema_ref", entry->result.ref);
-	jw_member_z(w, "result_schema_sha256", entry->result.digest);
+	jw_member(w, "payload_schema_ref", entry->payload->ref);
+	jw_member_z(w, "payload_schema_sha256", entry->payload->digest);
+	jw_member(w, "result_schema_ref", entry->result->ref);
+	jw_member_z(w, "result_schema_sha256", entry->result->digest);
 	if (entry->disabled)
 		jw_member_bool(w, "disabled", true);
 	jw_end(w);
@@ -442,7 +479,7 @@ index_write(struct jw *w, const struct kernel_index *x)
 	jw_key(w, "namespaces");
 	jw_array(w);
 	for (size_t i = 0; i < x->namespace_count; i++)
-		jw_str(w, x->namespaces[i]);
+		jw_z(w, x->namespaces[i]);
 	jw_end(w);
 	jw_key(w, "tool.index");
 	jw_array(w);

@@ -23,7 +23,8 @@
 
 struct kernel_tool;
 
-/* A payload or a result: its schema, and which one that was. */
+/* A payload or a result: its schema, and which one that was. One for each ref, however many entries
+ * share it. */
 struct index_form {
 	struct str ref;
 	struct schema *schema;
@@ -32,11 +33,11 @@ struct index_form {
 
 struct index_entry {
 	struct str id, ns;
-	const struct kernel_tool *own; /* one of the kernel's; or NULL and */
-	struct str tool;               /* the tool id of one of the catalog's */
-	struct index_form payload, result;
-	bool validated; /* by a validator, which is: */
-	struct index_form validator_payload, validator_result;
+	const struct kernel_tool *own;             /* one of the kernel's; or NULL and */
+	struct str tool;                           /* the tool id of one of the catalog's */
+	const struct index_form *payload, *result; /* of the index */
+	bool validated;                            /* by a validator, which is: */
+	const struct index_form *validator_payload, *validator_result;
 	struct condition conditions[LIMIT_KERNEL_CONDITIONS];
 	size_t condition_count;
 	bool quota; /* of the ledger: nothing runs when it is full */
@@ -50,14 +51,15 @@ struct kernel_index {
 	struct index_entry *entries;
 	size_t count;
 	struct map by_id;
-	struct str namespaces[LIMIT_KERNEL_NAMESPACES];
+	struct map forms; /* own: struct index_form, by ref */
+	char namespaces[LIMIT_KERNEL_NAMESPACES][LIMIT_KERNEL_KEY + 1];
 	size_t namespace_count;
 	/* the router's own forms */
 	struct schema *envelope, *emission, *error, *state;
 	char digest[DIGEST_TEXT]; /* of the whole bundle */
 };
 
-/* What whoever runs the gateway allows. */
+/* What whoever runs the gateway allows. An index keeps nothing of it. */
 struct index_rules {
 	const char *const *namespaces; /* an index may have no others; NULL: any */
 	size_t count;

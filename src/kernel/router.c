@@ -132,10 +132,10 @@ step_payload(struct kernel *k)
 	const struct index_entry *entry = k->entry;
 	const struct json *payload = k->envelope.payload;
 
-	if (!schema_fits(entry->payload.schema, payload))
-		return fail_misfit(k, "E_PAYLOAD", "payload", entry->payload.schema, payload);
-	if (entry->validated && !schema_fits(entry->validator_payload.schema, payload))
-		return fail_misfit(k, "E_PAYLOAD", "validator", entry->validator_payload.schema,
+	if (!schema_fits(entry->payload->schema, payload))
+		return fail_misfit(k, "E_PAYLOAD", "payload", entry->payload->schema, payload);
+	if (entry->validated && !schema_fits(entry->validator_payload->schema, payload))
+		return fail_misfit(k, "E_PAYLOAD", "validator", entry->validator_payload->schema,
 				   payload);
 	return STEP_NEXT;
 }
@@ -282,7 +282,7 @@ passes_validator(struct kernel *k, const struct json *result)
 		 STR_ARG(buf_str(&list)));
 	if (buf_failed(&b) || buf_failed(&list) ||
 	    json_parse(buf_str(&b), &json_door, &doc, &e) < 0 ||
-	    !schema_fits(entry->validator_result.schema, json_root(doc)))
+	    !schema_fits(entry->validator_result->schema, json_root(doc)))
 		fine = false;
 	if (!fine)
 		fail(k, "E_INVARIANT", "validator: %.*s", STR_ARG(str_utf8_upto(buf_str(&b), 400)));
@@ -310,8 +310,8 @@ emission_fits(struct kernel *k)
 	}
 	const struct json *result = json_get(json_get(json_root(doc), S("tool.emit")), S("result"));
 	bool fits = true;
-	if (!k->code && !schema_fits(k->entry->result.schema, result)) {
-		fail_misfit(k, "E_INVARIANT", "result", k->entry->result.schema, result);
+	if (!k->code && !schema_fits(k->entry->result->schema, result)) {
+		fail_misfit(k, "E_INVARIANT", "result", k->entry->result->schema, result);
 		fits = false;
 	} else if (!k->code && k->entry->validated) {
 		fits = passes_validator(k, result);
@@ -483,9 +483,7 @@ begin(struct kernel *k)
 	buf_reset(&k->result);
 	struct buf meta = k->fx.meta;
 	buf_reset(&meta);
-	k->fx.enters = k->fx.contains = k->fx.scanned = k->fx.moved = false;
-	k->fx.entry = (struct ledger_entry){0};
-	k->fx.meta = meta;
+	k->fx = (struct effects){.meta = meta};
 }
 
 static enum step

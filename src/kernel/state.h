@@ -26,21 +26,23 @@ extern const char *const mode_names[];     /* by enum latency_mode, without the 
 
 #define KERNEL_TIME 33 /* a time as text, with the NUL */
 #define KERNEL_CODE 33 /* V_..., with the NUL */
+/* Room for so many characters, which is what state.v1.json counts, in bytes. */
+#define KERNEL_CHARS(n) (4 * (n) + 1)
 
 struct ledger_entry {
 	enum ledger_type type;
 	enum decision decision; /* of a policy_event */
 	char code[KERNEL_CODE]; /* the same; "": none */
-	char id[KERNEL_TIME];
+	char id[KERNEL_CHARS(32)];
 	char ts[KERNEL_TIME];
-	char ref[129]; /* "": null */
-	char *meta;    /* own: JSON object */
+	char ref[KERNEL_CHARS(128)]; /* "": null */
+	char *meta;                  /* own: JSON object */
 };
 
 struct kernel_move {
-	char id[65];
+	char id[KERNEL_CHARS(64)];
 	char ts[KERNEL_TIME];
-	char ref[129];
+	char ref[KERNEL_CHARS(128)];
 };
 
 struct kernel_state {
@@ -49,7 +51,7 @@ struct kernel_state {
 	char *reviews[LIMIT_KERNEL_REVIEWS]; /* own */
 	size_t review_count;
 	enum latency_mode mode;
-	char aim[1025]; /* the last that was scanned for: 256 characters; "": none */
+	char aim[KERNEL_CHARS(256)]; /* the last that was scanned for; "": none */
 	enum drift drift;
 	struct ledger_entry *ledger; /* LIMIT_KERNEL_LEDGER of them, made with the first */
 	size_t ledger_len;

@@ -3,7 +3,7 @@
 #include "kernel/tool.h"
 
 #define EDGES 10
-#define WORD_BYTES 64 /* a longer one is no word */
+#define WORD_BYTES 64 /* of a word that are looked at */
 #define TERMS 64      /* of an aim that are looked for */
 
 /* ASCII letters are made small; everything beyond ASCII is part of words. */
@@ -14,14 +14,24 @@ is_letter(char c)
 	       c == '\'' || (unsigned char)c >= 0x80;
 }
 
-/* The next word of *rest in `room`; false at the end. */
+/* From where the next word begins. */
+static struct str
+word_begin(struct str text)
+{
+	size_t i = 0;
+
+	while (i < text.len && !is_letter(text.ptr[i]))
+		i++;
+	return str_from(text, i);
+}
+
+/* The next word of *rest in `room`, cut to what it holds; false at the end. */
 static bool
 word_next(struct str *rest, char room[static WORD_BYTES], struct str *ret)
 {
 	size_t i = 0, len = 0;
 
-	while (i < rest->len && !is_letter(rest->ptr[i]))
-		i++;
+	*rest = word_begin(*rest);
 	for (; i < rest->len && is_letter(rest->ptr[i]); i++)
 		if (len < WORD_BYTES) {
 			char c = rest->ptr[i];
@@ -133,9 +143,10 @@ missing_terms(struct str aim, struct str output, struct buf *out, size_t *ret_to
 	char room[WORD_BYTES];
 	size_t missing = 0, total = 0;
 
-	while (total < TERMS && word_next(&rest, room, &word)) {
-		size_t behind = aim.len - rest.len;
-		struct str before = str_upto(aim, behind - word.len);
+	while (total < TERMS) {
+		struct str before = str_upto(aim, aim.len - word_begin(rest).len);
+		if (!word_next(&rest, room, &word))
+			break;
 		if (listed(fillers, word) || has_word(before, word))
 			continue;
 		total++;
@@ -175,6 +186,7 @@ tool_move_align_scan(struct tool_run *t)
 	struct str kept = chars_upto(aim, 256);
 	t->fx->scanned = true;
 	memcpy(t->fx->aim, kept.len ? kept.ptr : "", kept.len);
+	t->fx->aim[kept.len] = '\0';
 	/* Less than half is left of it: no drift any more, but another thing. */
 	t->fx->drift = missing == 0          ? DRIFT_NONE
 		       : missing * 2 > total ? DRIFT_EVOLUTION

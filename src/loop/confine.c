@@ -1,10 +1,13 @@
 /* confine.c - profiles: what they are made of, what this kernel can do, and whose children. */
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +15,10 @@
 #include "loop/confine_inside.h"
 
 #define GIB (UINT64_C(1024) * MIB)
+
+#define HOUSE_NAME "holdfast-tmp-"
+#define HOUSE_LOCK "/.lock"
+#define HOUSE_TRIES 3
 
 #define NAME 16 /* copied whole, which costs less than to look at it */
 #define NAMED(z)                                                                                   \
@@ -282,21 +289,71 @@ join(struct arena *a, const char *const *first, const char *const *second)
 	return list;
 }
 
+/* Where houses are built. */
+static const char *
+house_place(void)
+{
+	const char *base = getenv("TMPDIR");
+
+	return base && base[0] == '/' && strlen(base) <= LIMIT_PATH / 2 ? base : "/tmp";
+}
+
+static bool
+is_own_dir(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+static void
+house_unlock(struct confine_house *h)
+{
+	if (h->locked)
+		close(h->lock);
+	h->locked = false;
+}
+
+/*
+ * As long as it is held nobody sweeps the house away; it goes with the process, however that ends.
+ * False: a sweep was quicker. Where files cannot be locked there is none, and no sweep either.
+ */
+static bool
+house_lock(struct confine_house *h)
+{
+	char path[LIMIT_PATH + sizeof(HOUSE_LOCK)];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", h->temporary, HOUSE_LOCK);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return true;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) {
+		h->lock = fd;
+		return h->locked = true;
+	}
+	bool swept = errno == EWOULDBLOCK || access(path, F_OK) < 0;
+	if (!swept)
+		(void)unlink(path);
+	close(fd);
+	return !swept;
+}
+
 /* Whoever tidies up may have taken it away since, and somebody else its name. */
 static bool
 house_has_temporary(struct confine_house *h)
 {
-	const char *base = getenv("TMPDIR");
-	struct stat st;
-
-	if (h->temporary[0] && lstat(h->temporary, &st) == 0 && S_ISDIR(st.st_mode) &&
-	    st.st_uid == geteuid() && access(h->temporary, W_OK) == 0)
+	if (h->temporary[0] && is_own_dir(h->temporary) && access(h->temporary, W_OK) == 0)
 		return true;
-	if (!base || base[0] != '/' || strlen(base) > LIMIT_PATH / 2)
-		base = "/tmp";
-	snprintf(h->temporary, sizeof(h->temporary), "%s/holdfast-tmp-XXXXXX", base);
-	if (mkdtemp(h->temporary))
-		return true;
+	house_unlock(h);
+	for (int tries = 0; tries < HOUSE_TRIES; tries++) {
+		snprintf(h->temporary, sizeof(h->temporary), "%s/" HOUSE_NAME "XXXXXX",
+			 house_place());
+		if (!mkdtemp(h->temporary))
+			break;
+		if (house_lock(h))
+			return true;
+	}
 	h->temporary[0] = '\0';
 	return false;
 }
@@ -357,6 +414,36 @@ confine_house_done(struct confine_house *h)
 {
 	if (h->temporary[0])
 		(void)nftw(h->temporary, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	house_unlock(h);
 	rules__forget(&h->kept);
 	h->temporary[0] = '\0';
+}
+
+static void
+sweep_house(const char *path)
+{
+	char lock[LIMIT_PATH + sizeof(HOUSE_LOCK)];
+
+	snprintf(lock, sizeof(lock), "%s%s", path, HOUSE_LOCK);
+	int fd = is_own_dir(path) ? open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	if (fd < 0)
+		return;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		(void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	close(fd);
+}
+
+void
+confine_sweep(void)
+{
+	DIR *place = opendir(house_place());
+	char path[LIMIT_PATH];
+
+	for (struct dirent *at; place && (at = readdir(place));) {
+		int n = snprintf(path, sizeof(path), "%s/%s", house_place(), at->d_name);
+		if (str_starts(str_of(at->d_name), S(HOUSE_NAME)) && n < (int)sizeof(path))
+			sweep_house(path);
+	}
+	if (place)
+		closedir(place);
 }

@@ -76,6 +76,8 @@ struct confine_house {
 	const struct confine_settings *settings;
 	const char *const *shut;
 	char temporary[LIMIT_PATH]; /* made when it is needed first; "": not yet */
+	bool locked;                /* private: somebody lives there, as this descriptor says */
+	int lock;
 	struct confine_kept kept;
 };
 
@@ -87,6 +89,8 @@ struct confine_house {
 int confine_child(struct confine_house *h, enum confined who, const struct confinement *said,
 		  struct str name, struct arena *a, struct confinement *ret, struct err *e);
 void confine_house_done(struct confine_house *h); /* removes the temporary directories */
+/* Removes those of houses that were killed, of this user and in the same place. May block. */
+void confine_sweep(void);
 
 /* What was put on, with its profile, in one word (0: nothing is known of it). */
 #define CONFINE_LAYERS(profile, layers) ((uint32_t)(profile) << 24 | (layers))

@@ -88,6 +88,9 @@ size_t http_header_times(const struct http_request *r, const char *name);
 /* Percent-decoded value ('+' is a blank) of the first query parameter of that name, added to out;
  * false when there is none or it is malformed. */
 bool http_query(const struct http_request *r, const char *name, struct buf *out);
+/* Each parameter can be read, and is there once: none that was meant goes for one that is missing.
+ * E_BAD_REQUEST, E_NOMEM. */
+int http_query_check(const struct http_request *r, struct err *e);
 
 /* The answer. extra is NULL or whole header lines ("Allow: GET\r\n"). The body is copied. */
 void http_reply(struct http_request *r, int status, const char *type, struct str body,

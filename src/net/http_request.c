@@ -67,6 +67,45 @@ http__unescape(struct str escaped, bool plus_is_blank, struct buf *out)
 	return !buf_failed(out);
 }
 
+/* So that no name could be meant that is not seen. */
+static int
+check_parameter(struct str key, struct str value, struct err *e)
+{
+	struct buf read = BUF_INIT(LIMIT_HTTP_FIELD);
+	bool fits = str_index(key, '%') < 0 && http__unescape(value, true, &read);
+	int code = fits ? 0 : buf_failed(&read) ? E_NOMEM : E_BAD_REQUEST;
+
+	buf_done(&read);
+	if (code == E_NOMEM)
+		return err_plain(e, code);
+	return code == 0 ? 0
+			 : err_set(e, code, "query: '%.*s' cannot be read",
+				   STR_ARG(str_utf8_upto(key, 80)));
+}
+
+int
+http_query_check(const struct http_request *r, struct err *e)
+{
+	struct str keys[LIMIT_HTTP_QUERY], rest = r->query, part;
+	size_t count = 0;
+	int code = 0;
+
+	while (code == 0 && str_split(&rest, '&', &part)) {
+		if (part.len == 0)
+			continue;
+		if (count == LIMIT_HTTP_QUERY)
+			return err_set(e, E_BAD_REQUEST, "query: more than %d parameters",
+				       LIMIT_HTTP_QUERY);
+		(void)str_split(&part, '=', &keys[count]);
+		for (size_t i = 0; i < count; i++)
+			if (str_eq(keys[i], keys[count]))
+				return err_set(e, E_BAD_REQUEST, "query: '%.*s' is there twice",
+					       STR_ARG(str_utf8_upto(keys[i], 80)));
+		code = check_parameter(keys[count++], part, e);
+	}
+	return code;
+}
+
 bool
 http_query(const struct http_request *r, const char *name, struct buf *out)
 {

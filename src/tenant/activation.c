@@ -253,7 +253,8 @@ activation__load(struct agent *a, const struct store_setting *row, struct err *e
 {
 	struct json_doc *doc = NULL;
 
-	if (!pattern__fits(row->name) || a->activation_count >= LIMIT_ACTIVATIONS)
+	if (!pattern__fits(row->name) ||
+	    (a->activation_count >= LIMIT_ACTIVATIONS && !activation_find(a, row->name)))
 		return err_plain(e, E_LIMIT);
 	struct activation *of = activation_new(row->name);
 	int code = of ? json_parse(row->json, &json_door, &doc, e) : err_plain(e, E_NOMEM);
@@ -284,15 +285,16 @@ write_time(struct jw *w, const char *key, int64_t wall_us)
 }
 
 void
-activation_write(struct jw *w, const struct agent *a, const struct activation *of)
+activation_write(struct jw *w, const struct agent *a, const struct activation *of,
+		 const struct tool *tool)
 {
-	struct uuid tool = tool_uuid(str_of(of->tool));
+	struct uuid made = tool_uuid(str_of(of->tool));
 
 	jw_object(w);
 	jw_member_z(w, "id", of->id.text);
 	jw_member_z(w, "tenant_id", a->tenant->id.text);
 	jw_member_z(w, "agent_id", a->id.text);
-	jw_member_z(w, "tool_id", tool.text);
+	jw_member_z(w, "tool_id", tool && tool->uuid[0] ? tool->uuid : made.text);
 	jw_member_z(w, "tool_name", of->tool);
 	write_says(w, of);
 	write_time(w, "created_at", of->created_us);

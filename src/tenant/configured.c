@@ -4,6 +4,15 @@
 
 #include "tenant/inside.h"
 
+/* A UUID stands for a name, and so one may be said twice. The second would undo the first. */
+static int
+fail_twice(const char *what, struct str key, struct err *e)
+{
+	return err_set(e, E_CONFIG,
+		       "tenants: the %s '%.*s' is there twice: by its name and by its UUID", what,
+		       STR_ARG(key));
+}
+
 static struct tenant *
 get_tenant(struct tenants *all, struct str name, struct err *e)
 {
@@ -39,6 +48,8 @@ apply_agent(struct tenant *t, const struct agent_says *says, struct err *e)
 
 	if (!a)
 		return e->code;
+	if (a->configured || agent_find(t, uuid_str(&a->id)) != a)
+		return fail_twice("agent", says->name, e);
 	a->configured = true;
 	return patterns__read(&a->disabled, says->disabled, e);
 }
@@ -51,10 +62,12 @@ apply_tenant(struct tenants *all, const struct tenant_says *says, struct err *e)
 
 	if (!t)
 		return e->code;
+	if (t->configured || tenant_find(all, uuid_str(&t->id)) != t)
+		return fail_twice("tenant", says->name, e);
 	t->configured = true;
 	if (says->tools) {
 		patterns__done(&t->tools);
-		t->chosen = true;
+		t->chosen = t->tools_said = true;
 		code = patterns__read(&t->tools, says->tools, e);
 	}
 	if (code == 0)
@@ -75,11 +88,11 @@ forget_agent(struct agent *a)
 static void
 forget_tenant(struct tenant *t)
 {
-	if (t->configured) {
+	if (t->tools_said) {
 		patterns__done(&t->tools);
 		t->chosen = false;
 	}
-	t->configured = false;
+	t->configured = t->tools_said = false;
 	patterns__done(&t->disabled);
 	for (size_t i = 0; i < t->agents.count; i++)
 		forget_agent(agent_at(t, i));
@@ -91,13 +104,18 @@ is_default(const char *name)
 	return str_eq(str_of(name), TENANT_DEFAULT);
 }
 
-/* Nobody says any more that there is one. */
-static void
-drop_unsaid(struct tenants *all)
+bool
+tenant_stays(const struct tenant *t)
+{
+	return t->configured || t->kept || is_default(t->name);
+}
+
+void
+tenants_drop_unsaid(struct tenants *all)
 {
 	for (size_t i = all->list.count; i-- > 0;) {
 		struct tenant *t = tenant_at(all, i);
-		if (!t->configured && !t->kept && !is_default(t->name)) {
+		if (!tenant_stays(t)) {
 			tenant__drop(t);
 			continue;
 		}
@@ -107,6 +125,7 @@ drop_unsaid(struct tenants *all)
 				agent__drop(a);
 		}
 	}
+	tenants_changed(all);
 }
 
 int
@@ -118,10 +137,8 @@ tenants_configure(struct tenants *all, const struct tenant_says *says, size_t co
 		forget_tenant(tenant_at(all, i));
 	for (size_t i = 0; code == 0 && i < count; i++)
 		code = apply_tenant(all, &says[i], e);
-	if (code == 0) {
-		drop_unsaid(all);
+	if (code == 0)
 		code = tenants__load_fresh(all, e);
-	}
 	tenants_changed(all);
 	return code;
 }

@@ -345,6 +345,7 @@ tenant_add(struct tenants *all, struct str name, const struct json *tools, struc
 	if (!t)
 		return err_plain(e, E_NOMEM);
 	t->kept = true;
+	agent_at(t, 0)->fresh = false;
 	t->chosen = tools != NULL;
 	if ((code = patterns__read(&t->tools, tools, e)) == 0 && (code = tenant_keep(all, t)) < 0)
 		err_plain(e, code);
@@ -448,7 +449,7 @@ load_tenant(struct tenants *all, const struct store_setting *row, struct err *e)
 	t->created_us = row->created_us;
 	int code = json_parse(row->json, &json_door, &doc, e);
 	const struct json *tools = code == 0 ? json_get(json_root(doc), S("tools")) : NULL;
-	if (code == 0 && !t->configured) {
+	if (code == 0 && !t->tools_said) {
 		patterns__done(&t->tools);
 		t->chosen = tools != NULL;
 		code = patterns__read(&t->tools, tools, e);

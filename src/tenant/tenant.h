@@ -52,6 +52,7 @@ struct tenant {
 	int64_t created_us;
 	bool configured, kept; /* by whose word it is there: the configuration's, the store's */
 	bool chosen;           /* only some of the shared tools are its: */
+	bool tools_said;       /* private: by the configuration; else by the store */
 	struct patterns tools;
 	struct patterns disabled; /* for all its agents, by the configuration */
 	struct owners agents;
@@ -139,8 +140,10 @@ struct activation_says {
 int activation_put(struct tenants *t, struct agent *a, const struct activation_says *says,
 		   struct activation **ret, struct err *e);
 int activation_drop(struct tenants *t, struct agent *a, struct str tool); /* E_NOT_FOUND */
-/* All fields of section 2.2; `tool_name` stands beside the id. */
-void activation_write(struct jw *w, const struct agent *a, const struct activation *of);
+/* All fields of section 2.2; `tool_name` stands beside the id, which is the tool's own where it was
+ * defined. tool: the agent's of this name; NULL: it has none, or `of` is for a pattern. */
+void activation_write(struct jw *w, const struct agent *a, const struct activation *of,
+		      const struct tool *tool);
 
 /* standing.c - may this agent use that tool? */
 enum tier {
@@ -166,8 +169,12 @@ bool agent_lacks(const struct agent *a);
 void agent_forget(struct agent *a);      /* private: what was found */
 void tenants_changed(struct tenants *t); /* all of it */
 
-/* configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM: nothing of
- * it counts. */
+/*
+ * configured.c: what the file says, instead of what it said before. E_LIMIT, E_NOMEM, E_CONFIG
+ * (somebody is there twice, by name and by UUID): say what was said before again, and it is as it
+ * was. Whom nobody speaks of any more is there until tenants_drop_unsaid: sessions would not find
+ * their way back to an agent that went.
+ */
 struct agent_says {
 	struct str name;
 	const struct json *disabled; /* arrays of strings; NULL: nothing is said */
@@ -180,6 +187,8 @@ struct tenant_says {
 };
 int tenants_configure(struct tenants *t, const struct tenant_says *says, size_t count,
 		      struct err *e);
+void tenants_drop_unsaid(struct tenants *t);
+bool tenant_stays(const struct tenant *t); /* then */
 
 /* UUID of a tool that is no definition and so has none of its own. */
 struct uuid tool_uuid(struct str name);

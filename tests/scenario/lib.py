@@ -48,6 +48,7 @@ class Box:
             "XDG_STATE_HOME": self.make_dir("state"),
             "XDG_DATA_HOME": self.make_dir("share"),
             "XDG_RUNTIME_DIR": self.make_dir("run"),
+            "TMPDIR": self.make_dir("tmp"),  # whoever is killed leaves something there
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             **{k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")},

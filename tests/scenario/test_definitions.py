@@ -55,6 +55,17 @@ def test_7_a_definition_is_kept_and_shown_whole(box):
         assert gateway.ok("GET", "/definitions") == {"definitions": []}
 
 
+def test_7_an_activation_names_a_definition_by_its_id(box):
+    gateway = serve(box)
+    made = define(gateway, tool("get", "http://127.0.0.1:9/x"), tenant_id="acme")
+    path = "/tenants/acme/agents/a/activations"
+    assert gateway.ok("POST", path, {"tool": "get", "enabled": False})["tool_id"] == made["id"]
+    assert gateway.ok("POST", path, {"tool": "ge*"})["tool_id"] != made["id"]
+    assert {a["tool_name"]: a["tool_id"] for a in gateway.ok("GET", path)["activations"]}["get"] == made["id"]
+    other = gateway.ok("POST", "/tenants/globex/agents/default/activations", {"tool": "get"})
+    assert other["tool_id"] != made["id"], "for globex there is no such tool"
+
+
 def test_7_what_is_wrong_with_a_definition_is_named(box):
     box.env.update(SHOP_TOKEN="t", HOME_TOKEN="h")
     gateway = serve(box)

@@ -623,6 +623,27 @@ def test_7_openapi_becomes_tools_and_goes_again(box):
         until(lambda: not any(t["name"].startswith("tree__") for t in g.ok("GET", "/tools")["tools"]), "its tools are gone")
 
 
+def test_7_a_name_may_move_from_an_import_to_a_definition(box):
+    doc = box.write("shop.json", json.dumps(document(paths={"/a": {"get": {"operationId": "get"}}, "/b": {"get": {"operationId": "more"}}})))
+    base = {"file": doc, "base_url": "http://127.0.0.1:1"}
+
+    def configure(imports, *definitions):
+        box.config(json.dumps({"openapi": imports, "definitions": list(definitions), "tool_confirmation": AUTO}))
+
+    def defined(g):
+        return {t["name"]: t["description"] for t in g.ok("GET", "/tools")["tools"] if "__" in t["name"]}
+
+    configure({"shop": base})
+    g = box.serve("--no-auth")
+    assert set(defined(g)) == {"shop__get", "shop__more"}, defined(g)
+    configure({"shop": {**base, "never": ["get"]}}, tool("shop__get", "http://127.0.0.1:1/x"))
+    loads = g.ok("GET", "/status")["config"]["loads"]
+    g.ok("POST", "/reload")
+    until(lambda: g.ok("GET", "/status")["config"]["loads"] > loads, "it was read again")
+    assert g.ok("GET", "/status")["definitions"]["problems"] == []
+    assert defined(g)["shop__get"] == "What shop__get does." and "shop__more" in defined(g), defined(g)
+
+
 def test_7_five_hundred_operations_have_short_names_that_stay(box):
     schemas = {"S%d" % i: {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/S%d" % ((i + 1) % 50)}}} for i in range(50)}
     paths = {}

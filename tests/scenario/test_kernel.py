@@ -79,6 +79,25 @@ def test_8_the_same_bytes_from_another_process(box):
     assert json.loads(lines[4])["tool.emit"]["result"]["totals"] == {"allow": 0, "revise": 0, "block": 1}
 
 
+def test_8_what_a_session_may_call_stays_when_the_configuration_goes(box):
+    rules = "kernel: {namespaces: [policy, recap]}\n"
+    box.config(rules)
+    gateway = box.serve()
+    session = gateway.session()
+    spec = call("recap.spec", {"include": ["flags"]})
+    gateway.ok("POST", "/kernel/" + session, spec)
+    for i in range(3):
+        box.config(rules + "# %d\n" % i)
+        loads = gateway.ok("GET", "/status")["config"]["loads"]
+        gateway.ok("POST", "/reload")
+        until(lambda: gateway.ok("GET", "/status")["config"]["loads"] > loads, "the configuration was read again")
+        for n in range(3):  # the memory of the old one is taken again
+            gateway.call(session, "list_dir", {"path": "%d%d" % (i, n) * 1000})
+        assert gateway.ok("GET", "/kernel/" + session)["namespaces"] == ["policy", "recap"]
+    assert "E_NAMESPACE" not in json.dumps(gateway.ok("POST", "/kernel/" + session, spec))
+    assert "E_NAMESPACE" in json.dumps(gateway.ok("POST", "/kernel/" + session, call("closure.spiral")))
+
+
 def test_8_exit_codes(box):
     kernel(box, call("closure.spiral"), code=0)
     kernel(box, "", code=0)

@@ -177,7 +177,7 @@ def test_the_environment_is_built_and_holds_no_secret_of_the_daemon(box):
     assert given == {
         "PATH": given["PATH"], "PWD": box.workspace, "HOME": box.env["HOME"], "USER": "somebody", "LANG": "C.UTF-8",
         "TZ": "UTC", "TMPDIR": given["TMPDIR"], "XDG_CACHE_HOME": given["TMPDIR"] + "/cache", "TERM": "dumb", "SHELL": "/bin/sh"}, given
-    assert given["TMPDIR"].startswith("/tmp/holdfast-tmp-"), given
+    assert given["TMPDIR"].startswith(box.env["TMPDIR"] + "/holdfast-tmp-"), given
     assert set(box.env["PATH"].split(":")) >= set(given["PATH"].split(":")) - {"/usr/local/bin", "/usr/bin", "/bin"}
     parents = gateway.call(gateway.session(), "shell", {"command": "cat /proc/$PPID/environ 2>&1 | tr '\\0' '\\n'; true"})
     assert "canary" not in parents.text + result.text, parents.text

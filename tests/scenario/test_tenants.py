@@ -1,6 +1,7 @@
 """Several who share a gateway: whose tools, whose results, and that nobody sees another's (issue 7)."""
 import json
 import os
+import socket
 import sys
 
 from lib import until
@@ -42,6 +43,13 @@ def say(gateway, tool, enabled, who=("default", "default"), **more):
     return gateway.ok("POST", "/tenants/%s/agents/%s/activations" % who, {"tool": tool, "enabled": enabled, **more})
 
 
+def reload(gateway):
+    loads = gateway.ok("GET", "/status")["config"]["loads"]
+    gateway.ok("POST", "/reload")
+    until(lambda: gateway.ok("GET", "/status")["config"]["loads"] > loads, "the configuration was read again")
+    return gateway.ok("GET", "/status")["config_error"]
+
+
 # one person
 
 
@@ -72,6 +80,27 @@ def test_7_an_unknown_name_is_refused_never_replaced(box):
     assert status == 400
     done = box.run("mcp", "--tenant", "acme", "--agent", "nobody", stdin="")
     assert done.returncode != 0 and "there is no agent 'nobody' of 'acme'" in done.stderr, done
+
+
+def test_7_a_query_that_cannot_be_read_means_nobody_else(box):
+    gateway = serve(box)
+    whole = {"tool_name": "list_dir", "args": {"path": "."}}
+    for query in ("tenant=acme%", "tenant=%zz", "tenant=acme%00", "tenant=acme&tenant=default", "ten%61nt=acme"):
+        for method, path, body in [("GET", "/toolbox/default/available", None), ("POST", "/toolbox/default/execute", whole),
+                                   ("GET", "/tools", None), ("GET", "/artifacts/none/about", None)]:
+            status, answer = gateway.request(method, path + "?" + query, body)
+            assert status == 400, (path, query, status, answer)
+    for path in ("/toolbox/default/available?tenant=", "/tools?tenant=", "/definitions?tenant_id=", "/tools?agent=" + "a" * 3000,
+                 "/toolbox/default/available?tenant=" + "a" * 3000):
+        status, answer = gateway.get(path)
+        assert status == 404 and answer["error"]["code"] in ("tenant_not_found", "agent_not_found"), (path, answer)
+    gateway.refused(400, "invalid_content", "GET", "/definitions?tenant_id=acme%")
+    for query in ("tenant=acme&agent=support%", "tenant=acme%"):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(os.path.join(box.env["XDG_RUNTIME_DIR"], "holdfast.sock"))
+            s.sendall(("GET /mcp/stdio?workspace=%s&%s HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: mcp-stdio\r\n\r\n"
+                       % (box.workspace, query)).encode())
+            assert s.recv(12) == b"HTTP/1.1 400", query
 
 
 def test_7_header_and_body_must_mean_the_same(box):
@@ -198,6 +227,27 @@ def client_note(client):
     client.ask("ping", {})
     found = [m for m in client.kept if m.get("method") == "notifications/tools/list_changed"]
     return found[0] if found else None
+
+
+def test_7_reloads_leave_a_tenant_the_tools_it_was_made_with(box):
+    gateway = serve(box)
+    assert box.run("tenants", "add", "small", "--tools", "read_file").returncode == 0
+    for i in range(3):
+        box.config(AUTO + "tenants: {small: {agents: {bot: null}}}\n# %d\n" % i)
+        assert reload(gateway) is None
+        assert gateway.ok("GET", "/tenants/small")["tools"] == ["read_file"], i
+        assert tools(gateway, "small/bot") == ["read_file"], i
+
+
+def test_7_a_tenant_that_is_there_twice_changes_nothing(box):
+    gateway = serve(box)
+    session = gateway.session(tenant="acme", agent="support")
+    twice = gateway.ok("GET", "/tenants/acme")["id"]
+    box.config(AUTO + "tenants: {acme: {disabled: [read_file]}, %s: {}}\n" % twice)
+    assert "is there twice: by its name and by its UUID" in reload(gateway)
+    assert gateway.call(session, "list_dir", {"path": "."}).is_error is False
+    assert gateway.call(session, "shell", {"command": "true"}).is_error
+    assert "support" in json.dumps(gateway.ok("GET", "/tenants/acme"))
 
 
 # activations

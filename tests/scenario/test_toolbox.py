@@ -40,6 +40,20 @@ def test_7_execute_tool_success(box):
     assert (result["tool_name"], result["bound_rule_id"], result["bound_step_id"]) == ("read_file", "r1", "s1")
 
 
+def test_7_what_is_none_by_default_may_be_null(box):
+    box.write("a.txt", "hello")
+    gateway = serve(box)
+    nothing = dict.fromkeys(("idempotency_key", "bound_rule_id", "bound_step_id"))
+    result = execute(gateway, read("a.txt", **nothing), session=None, turn_group_id=None)
+    assert result["status"] == "success" and "bound_rule_id" not in result, result
+    assert [r["status"] for r in batch(gateway, [read("a.txt", **nothing)] * 2, session=None, turn_group_id=None)] == ["success"] * 2
+    for name in nothing:
+        status, answer = gateway.post("/toolbox/acme:support/execute", {"workspace": box.workspace, **read("a.txt"), name: 1})
+        assert status == 400 and name + ": must be a string or null" in answer["error"]["message"], answer
+    status, answer = gateway.post("/toolbox/acme:support/execute", {"workspace": box.workspace, **read("a.txt"), "tool_name": None})
+    assert status == 400 and "tool_name" in answer["error"]["message"], answer
+
+
 def test_7_what_is_an_object_comes_as_one(box):
     box.write("a.json", '{"result": "success"}')
     gateway = serve(box)
@@ -173,3 +187,33 @@ def test_7_the_toolbox_from_the_command_line(box):
     assert json.loads(done.stdout)["is_irreversible"] is True, done
     done = box.run("toolbox", "unavailable", "--tenant", "acme", "--agent", "support")
     assert [t["name"] for t in json.loads(done.stdout)["tools"]] == ["shell"], done
+
+
+def test_7_whether_it_asks_is_what_the_policy_does(box):
+    doc = box.write("shop.json", json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "servers": [{"url": "/v1"}],
+                                             "paths": {"/a": {"get": {"operationId": "get"}}}}))
+    base = {"file": doc, "base_url": "http://127.0.0.1:1"}
+    own = {"description": "d", "gateway": "http", "gateway_config": {"url": "http://127.0.0.1:1/x"}}
+    config = {
+        "openapi": {"plain": base, "asks": {**base, "confirm": "prompt"}, "never": {**base, "confirm": "auto"}, "no": {**base, "confirm": "deny"}},
+        "definitions": [{**own, "name": "careful", "requires_confirmation": True}, {**own, "name": "known", "requires_confirmation": True}]}
+    gateway = None
+    for mode in ("auto", "prompt"):
+        box.config(json.dumps({**config, "tool_confirmation": {"default": {"READ": mode, "NETWORK": mode}, "per_tool": {"known": "auto"}}}))
+        if gateway:
+            gateway.stop()
+        gateway = box.serve()
+        gateway.ok("POST", "/tenants/default/agents/default/activations",
+                   {"tool": "no__get", "policy_overrides": {"requires_confirmation": False}})
+        expected = {"plain__get": mode == "prompt", "asks__get": True, "never__get": False, "no__get": True, "careful": True, "known": False}
+        found = {name: gateway.ok("GET", "/toolbox/default/metadata/" + name)["requires_confirmation"] for name in expected}
+        assert found == expected, (mode, found)
+        listed = {t["name"]: t["requires_confirmation"] for t in gateway.ok("GET", "/toolbox/default/enabled")["tools"]}
+        assert {name: listed[name] for name in expected} == expected, (mode, listed)
+        # And so it is: whoever is not asked about is answered at once.
+        for name in ("never__get", "known"):
+            assert "denied" not in gateway.call(gateway.session(), name, {}).text
+        assert "openapi.no.confirm" in gateway.call(gateway.session(), "no__get", {}).text
+        session = gateway.session()
+        gateway.start(session, "asks__get", {})
+        assert gateway.answer(gateway.question(session), "deny")[0] == 200

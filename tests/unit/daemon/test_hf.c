@@ -230,6 +230,35 @@ test_2_a_command_left_behind_ends_with_its_gateway(void **state)
 	assert_int_equal(errno, ESRCH);
 }
 
+static bool
+says(struct world *w, const char *tool, const char *input, const char *part)
+{
+	struct result r = world_call(w, tool, input);
+	bool so = r.is_error && contains(result_text(&r), part);
+
+	result_free(&r);
+	return so;
+}
+
+/* A program that holds a gateway names nobody, as one person at any other door. */
+static void
+test_7_sessions_of_the_library_are_the_default_agents(void **state)
+{
+	struct world *w = world_new("tenants: {default: {disabled: [list_dir]}}\n");
+	struct agent *a = NULL;
+	struct activation *made;
+	struct err e;
+
+	(void)state;
+	assert_true(says(w, "list_dir", "{\"path\":\".\"}", "not enabled for this agent"));
+	assert_int_equal(agent_named(w->hf->tenants, S("default"), S("default"), &a, &e), 0);
+	assert_ptr_equal(session_find(w->hf->sessions, str_of(w->session))->owner, a);
+	struct activation_says off = {S("read_file"), false, NULL};
+	assert_int_equal(activation_put(w->hf->tenants, a, &off, &made, &e), 0);
+	assert_true(says(w, "read_file", "{\"path\":\".\"}", "not enabled for this agent"));
+	world_free(w);
+}
+
 int
 main(void)
 {
@@ -238,6 +267,7 @@ main(void)
 	    cmocka_unit_test(test_2_a_slow_disk_holds_up_only_who_opens_a_session_on_it),
 	    cmocka_unit_test(test_2_a_session_that_comes_too_late_for_its_gateway_is_none),
 	    cmocka_unit_test(test_2_a_command_left_behind_ends_with_its_gateway),
+	    cmocka_unit_test(test_7_sessions_of_the_library_are_the_default_agents),
 	};
 	sem_init(&block.go_on, 0, 0);
 	pool__most = 1; /* so that one tool is enough to block it */

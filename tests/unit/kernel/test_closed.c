@@ -74,12 +74,56 @@ refuses_open_ones_and_says_where(void **state)
 	}
 }
 
+#define SHUT "{\"type\":\"object\",\"additionalProperties\":false}"
+#define WITH_DEFS(x, defs)                                                                         \
+	"{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"x\":" x "},"        \
+	"\"$defs\":{" defs "}}"
+
+/* What is compiled must be what was looked at: an $id and an escape make another schema of it. */
+static void
+test_8_a_reference_means_the_same_to_all(void **state)
+{
+	static const char *const texts[] = {
+	    WITH_DEFS("{\"$id\":\"urn:x\",\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"type\":"
+		      "\"object\"}}}",
+		      "\"a\":" SHUT),
+	    WITH_DEFS("{\"$ref\":\"#/$defs/a%62\"}",
+		      "\"a%62\":" SHUT ",\"ab\":{\"type\":\"object\"}"),
+	    WITH_DEFS("{\"$ref\":\"#/$defs/outer/properties/y\"}",
+		      "\"a\":" SHUT ",\"outer\":{\"$id\":\"urn:x\",\"$defs\":{\"a\":{\"type\":"
+		      "\"object\"}},\"properties\":{\"y\":{\"$ref\":\"#/$defs/a\"}}}"),
+	    WITH_DEFS("{\"$schema\":\"http://json-schema.org/draft-07/schema\",\"type\":"
+		      "\"object\",\"additionalProperties\":false}",
+		      ""),
+	    WITH_DEFS("{\"$ref\":\"#/$defs/a#b\"}", "\"a#b\":" SHUT),
+	};
+	static const char whole[] =
+	    "{\"$id\":\"urn:x\",\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
+	    "\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"$id\":"
+	    "{\"$ref\":\"#/$defs/a\"}},\"$defs\":{\"a\":" SHUT "}}";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct json_doc *doc = parsed(texts[i]);
+		struct err e = ERR_NONE;
+		if (closed_check(json_root(doc), &e) != E_VALIDATION)
+			fail_msg("taken: %s", texts[i]);
+		json_doc_unref(doc);
+	}
+	struct json_doc *doc = parsed(whole);
+	struct err e = ERR_NONE;
+	if (closed_check(json_root(doc), &e) < 0)
+		fail_msg("%s", err_text(&e));
+	json_doc_unref(doc);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(takes_closed_ones),
 	    cmocka_unit_test(refuses_open_ones_and_says_where),
+	    cmocka_unit_test(test_8_a_reference_means_the_same_to_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

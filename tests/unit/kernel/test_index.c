@@ -123,6 +123,35 @@ keeps_to_the_namespaces_that_are_allowed(void **state)
 	kernel_index_unref(x);
 }
 
+/* Sessions keep their index when the configuration is read again, and the old one goes. */
+static void
+test_8_an_index_outlives_the_rules_it_was_made_with(void **state)
+{
+	char *names[] = {str_dup(S("policy")), str_dup(S("files"))};
+	struct index_rules rules = {(const char *const *)names, 2};
+	struct kernel_index *x = NULL;
+	struct buf b = BUF_INIT(64 * KIB);
+	struct jw w = jw(&b);
+	struct err e;
+
+	(void)state;
+	assert_int_equal(try_bundle(BUNDLE("{\"id\":\"policy.query\"," REFS "}", ""), &rules, &x,
+				    &e),
+			 0);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		memset(names[i], 'x', strlen(names[i]));
+		free(names[i]);
+	}
+	assert_true(index_allows(x, S("policy")) && index_allows(x, S("files")));
+	assert_false(index_allows(x, S("lens")));
+	jw_object(&w);
+	index_write(&w, x);
+	jw_end(&w);
+	assert_non_null(strstr(buf_z(&b), "\"namespaces\":[\"policy\",\"files\"]"));
+	buf_done(&b);
+	kernel_index_unref(x);
+}
+
 static void
 a_pin_that_is_right_is_taken(void **state)
 {
@@ -135,10 +164,36 @@ a_pin_that_is_right_is_taken(void **state)
 			 0);
 	snprintf(text, sizeof(text),
 		 BUNDLE("{\"id\":\"policy.query\"," REFS ",\"result_schema_sha256\":\"%s\"}", ""),
-		 x->entries[0].result.digest);
+		 x->entries[0].result->digest);
 	kernel_index_unref(x);
 	assert_int_equal(try_bundle(text, NULL, &x, &e), 0);
 	kernel_index_unref(x);
+}
+
+/* Or a bundle of a few kilobytes would cost hundreds of times what its schemas do. */
+static void
+test_8_a_schema_is_compiled_once_for_all_that_share_it(void **state)
+{
+	struct kernel_index *x = NULL;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(try_bundle(BUNDLE("{\"id\":\"policy.query\"," REFS
+					   "},{\"id\":\"lens.edge\"," REFS "}",
+					   ""),
+				    NULL, &x, &e),
+			 0);
+	assert_ptr_equal(x->entries[0].payload, x->entries[0].result);
+	assert_ptr_equal(x->entries[0].payload, x->entries[1].payload);
+	assert_int_equal(x->forms.len, 1);
+	kernel_index_unref(x);
+	/* A pin is still compared at each use. */
+	assert_int_equal(try_bundle(BUNDLE("{\"id\":\"policy.query\"," REFS
+					   "},{\"id\":\"lens.edge\"," REFS
+					   ",\"payload_schema_sha256\":\"00\"}",
+					   ""),
+				    NULL, &x, &e),
+			 E_VALIDATION);
 }
 
 /* ---- files ---- */
@@ -219,7 +274,9 @@ main(void)
 	    cmocka_unit_test(the_pack_has_the_nine_tools_of_the_document),
 	    cmocka_unit_test(refuses_what_is_wrong_and_names_it),
 	    cmocka_unit_test(keeps_to_the_namespaces_that_are_allowed),
+	    cmocka_unit_test(test_8_an_index_outlives_the_rules_it_was_made_with),
 	    cmocka_unit_test(a_pin_that_is_right_is_taken),
+	    cmocka_unit_test(test_8_a_schema_is_compiled_once_for_all_that_share_it),
 	    cmocka_unit_test(a_file_is_read_with_what_lies_beside_it),
 	    cmocka_unit_test(the_pack_in_the_program_is_the_one_on_the_disk),
 	};

@@ -47,6 +47,45 @@ what_was_written_reads_as_the_same(void **state)
 	buf_done(&b);
 }
 
+/* Its schema counts characters, not bytes. */
+static void
+test_8_letters_beyond_ascii_are_not_cut(void **state)
+{
+	static const char head[] = "{\"meta_locus\":{\"accepted\":true,\"containment\":false,"
+				   "\"review_queue\":[],\"latency_mode\":\"standard\"},";
+	char id[4 * 32 + 1] = "", move[4 * 64 + 1] = "", ref[4 * 128 + 1] = "", text[4096];
+	struct kernel_index *x = standard_index();
+	struct buf b = BUF_INIT(8 * KIB);
+	struct jw w = jw(&b);
+	struct kernel *k = NULL;
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 128; i++) {
+		strcat(ref, "\xf0\x9f\x8c\x8a");
+		if (i < 64)
+			strcat(move, "\xf0\x9f\x8c\x8a");
+		if (i < 32)
+			strcat(id, "\xf0\x9f\x8c\x8a");
+	}
+	snprintf(text, sizeof(text),
+		 "%s\"drift\":\"none\",\"ledger\":[{\"entry_id\":\"%s\",\"ts\":"
+		 "\"2026-01-01T00:00:00Z\",\"type\":\"archive\",\"ref\":\"%s\",\"meta\":{}}],"
+		 "\"moves\":[{\"move_id\":\"%s\",\"ts\":\"2026-01-01T00:00:00Z\","
+		 "\"artifact_ref\":\"%s\"}],\"sequence\":1}",
+		 head, id, ref, move, ref);
+	struct json_doc *doc = parsed(text);
+	struct kernel_spec spec = {.index = x, .state = json_root(doc)};
+	if (kernel_new(&spec, &k, &e) < 0)
+		fail_msg("%s", err_text(&e));
+	state_write(&w, kernel_state(k));
+	assert_str(buf_str(&b), text);
+	buf_done(&b);
+	kernel_free(k);
+	json_doc_unref(doc);
+	kernel_index_unref(x);
+}
+
 static void
 containment_needs_a_queue(void **state)
 {
@@ -94,6 +133,9 @@ a_state_that_does_not_fit_is_refused(void **state)
 	    "{\"meta_locus\":{\"fracture_active\":true}}",
 	    "{\"clock\":\"noon\"}",
 	    "{\"ledger\":[{}]}",
+	    /* what would come back as another one */
+	    "{\"aim\":\"a\\u0000b\"}",
+	    "{\"meta_locus\":{\"review_queue\":[\"\\u0000x\"]}}",
 	};
 	struct kernel_index *x = standard_index();
 
@@ -116,6 +158,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(begins_as_the_document_says),
 	    cmocka_unit_test(what_was_written_reads_as_the_same),
+	    cmocka_unit_test(test_8_letters_beyond_ascii_are_not_cut),
 	    cmocka_unit_test(containment_needs_a_queue),
 	    cmocka_unit_test(a_full_ledger_takes_nothing),
 	    cmocka_unit_test(a_state_that_does_not_fit_is_refused),

@@ -267,6 +267,44 @@ lens_and_move_look_at_words(void **state)
 }
 
 static void
+test_8_nothing_is_left_of_a_longer_aim(void **state)
+{
+	struct bench *b = bench_new(ACCEPTED);
+
+	(void)state;
+	bench_call(b, "move.align_scan",
+		   "{\"aim\":\"ship the small parser\",\"last_output\":\"\"}");
+	bench_call(b, "move.align_scan", "{\"aim\":\"bye\",\"last_output\":\"bye\"}");
+	assert_string_equal(kernel_state(b->kernel)->aim, "bye");
+	const struct json *r = bench_call(b, "recap.spec", "{\"include\":[\"summary\"]}");
+	assert_str(json_str(json_pointer(r, S("/summary/aim_line"))), "bye");
+	bench_call(b, "move.align_scan", "{\"aim\":\"\",\"last_output\":\"\"}");
+	assert_string_equal(kernel_state(b->kernel)->aim, "");
+	bench_free(b);
+}
+
+/* Languages without blanks have words as long as sentences. */
+static void
+test_8_a_long_word_does_not_come_before_itself(void **state)
+{
+	struct bench *b = bench_new(ACCEPTED);
+	char payload[512], aim[3 * 50 + 1] = "";
+
+	(void)state;
+	for (int i = 0; i < 50; i++)
+		strcat(aim, "\xe5\xad\x97");
+	snprintf(payload, sizeof(payload), "{\"aim\":\"%s\",\"last_output\":\"%s\"}", aim, aim);
+	const struct json *r = bench_call(b, "move.align_scan", payload);
+	assert_str(json_str(json_get(r, S("misalignment"))),
+		   "none: all 1 words of the aim are in the output");
+	snprintf(payload, sizeof(payload), "{\"aim\":\"%s %s\",\"last_output\":\"\"}", aim, aim);
+	r = bench_call(b, "move.align_scan", payload);
+	assert_true(str_starts(json_str(json_get(r, S("misalignment"))), S("1 of 1 words")));
+	assert_int_equal(kernel_state(b->kernel)->drift, DRIFT_EVOLUTION);
+	bench_free(b);
+}
+
+static void
 recap_keeps_to_its_lines(void **state)
 {
 	struct bench *b =
@@ -311,6 +349,8 @@ main(void)
 	    cmocka_unit_test(policy_counts_characters),
 	    cmocka_unit_test(archive_gives_what_was_asked_for),
 	    cmocka_unit_test(lens_and_move_look_at_words),
+	    cmocka_unit_test(test_8_nothing_is_left_of_a_longer_aim),
+	    cmocka_unit_test(test_8_a_long_word_does_not_come_before_itself),
 	    cmocka_unit_test(recap_keeps_to_its_lines),
 	    cmocka_unit_test(spiral_tells_the_session_in_a_line),
 	};

@@ -7,11 +7,13 @@
 
 #include "unit.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -456,6 +458,54 @@ a_house_makes_and_removes_temporary_directories(void **state)
 	arena_free(arena);
 }
 
+static size_t
+entries_of(const char *path)
+{
+	DIR *d = opendir(path);
+	size_t n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *at; (at = readdir(d));)
+		n += at->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* Whoever is killed removes nothing: the next one does. */
+static void
+a_house_that_was_left_is_swept_away(void **state)
+{
+	struct confine_settings settings = confine_defaults;
+	struct confine_house house = {.settings = &settings};
+	struct arena *arena = arena_new(64 * KIB);
+	struct confinement c;
+	struct err e;
+	int status;
+
+	(void)state;
+	assert_int_equal(mkdir(at("houses"), 0700), 0);
+	setenv("TMPDIR", at("houses"), 1);
+	assert_int_equal(mkdir(at("houses/holdfast-tmp-strange"), 0700), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int code = confine_child(&house, CONFINED_SHELL, NULL, S("a"), arena, &c, &e);
+		_exit(code == 0 && mkdir(c.temporary, 0700) < 0 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(entries_of(at("houses")), 2);
+	assert_int_equal(confine_child(&house, CONFINED_SHELL, NULL, S("a"), arena, &c, &e), 0);
+	assert_int_equal(entries_of(at("houses")), 3);
+	confine_sweep();
+	assert_int_equal(access(c.temporary, F_OK), 0); /* somebody lives there */
+	assert_int_equal(entries_of(at("houses")), 2);
+	confine_house_done(&house);
+	confine_sweep();
+	assert_int_equal(entries_of(at("houses")), 1); /* nobody has said that it is one */
+	unsetenv("TMPDIR");
+	arena_free(arena);
+}
+
 static void
 rules_that_are_kept_are_those_of_the_same_child(void **state)
 {
@@ -539,6 +589,7 @@ main(void)
 	    TEST(what_may_not_be_run_is_told),
 	    TEST(limits_are_tighter_in_strict),
 	    TEST(a_house_makes_and_removes_temporary_directories),
+	    TEST(a_house_that_was_left_is_swept_away),
 	    TEST(rules_that_are_kept_are_those_of_the_same_child),
 	    TEST(what_is_said_of_a_child_counts_more_than_the_house),
 	};

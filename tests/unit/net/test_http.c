@@ -591,6 +591,30 @@ a_big_answer_arrives_whole(void **state)
 	}
 }
 
+static void
+test_7_a_query_can_be_read_whole(void **state)
+{
+	static const char *const fine[] = {"", "a=1&b=%20+&c", "&&a=1&", "tenant=acme&agent=b%6ft"};
+	static const char *const wrong[] = {"a=%",         "a=1&b=%2", "a=%zz",     "a=x%00",
+					    "a=1&b=2&a=1", "a&a",      "ten%61nt=x"};
+	struct buf many = BUF_INIT(4 * KIB);
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(fine); i++)
+		if (http_query_check(&(struct http_request){.query = str_of(fine[i])}, &e) < 0)
+			fail_msg("'%s': %s", fine[i], err_text(&e));
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		if (http_query_check(&(struct http_request){.query = str_of(wrong[i])}, &e) !=
+		    E_BAD_REQUEST)
+			fail_msg("taken: '%s'", wrong[i]);
+	for (int i = 0; i <= LIMIT_HTTP_QUERY; i++)
+		buf_addf(&many, "k%d=&", i);
+	assert_int_equal(http_query_check(&(struct http_request){.query = buf_str(&many)}, &e),
+			 E_BAD_REQUEST);
+	buf_done(&many);
+}
+
 int
 main(void)
 {
@@ -622,6 +646,7 @@ main(void)
 	    IN_HOUSE(a_peer_that_leaves_before_the_answer_is_reported_once),
 	    IN_HOUSE(an_answer_may_cross_the_peers_leaving),
 	    IN_HOUSE(a_big_answer_arrives_whole),
+	    cmocka_unit_test(test_7_a_query_can_be_read_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

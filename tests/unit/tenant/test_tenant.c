@@ -246,8 +246,11 @@ configure(const char *disabled)
 	struct json_doc *doc;
 	struct err e;
 
-	if (!disabled)
-		return tenants_configure(all, NULL, 0, &e);
+	if (!disabled) {
+		int none = tenants_configure(all, NULL, 0, &e);
+		tenants_drop_unsaid(all);
+		return none;
+	}
 	assert_int_equal(json_parse(str_of(disabled), &json_door, &doc, &e), 0);
 	struct agent_says agent = {S("support"), json_root(doc)};
 	struct tenant_says says = {.name = S("acme"), .agents = &agent, .agent_count = 1};
@@ -285,6 +288,126 @@ what_the_configuration_disables_stays_so(void **state)
 	assert_int_equal(named("acme", "support")->activation_count, 1);
 }
 
+/* A tenant of the store, which the file names, too. */
+static int
+configure_tools(const char *tools)
+{
+	struct json_doc *doc = NULL;
+	struct err e;
+
+	if (tools)
+		assert_int_equal(json_parse(str_of(tools), &json_door, &doc, &e), 0);
+	struct tenant_says says = {.name = S("acme"), .tools = doc ? json_root(doc) : NULL};
+	int code = tenants_configure(all, &says, 1, &e);
+	json_doc_unref(doc);
+	return code;
+}
+
+static void
+test_7_a_file_that_says_no_tools_leaves_those_of_the_store(void **state)
+{
+	struct json_doc *doc;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(S("[\"read_file\"]"), &json_door, &doc, &e), 0);
+	assert_int_equal(tenant_add(all, S("acme"), json_root(doc), &e), 0);
+	json_doc_unref(doc);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(configure_tools(NULL), 0);
+		assert_int_equal(tier(named("acme", NULL), "read_file", NULL), TIER_AGENT);
+		assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_CATALOG);
+	}
+	/* What the file says goes before it, as long as it does. */
+	assert_int_equal(configure_tools("[\"shell\"]"), 0);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_AGENT);
+	assert_int_equal(tier(named("acme", NULL), "read_file", NULL), TIER_CATALOG);
+	assert_int_equal(configure_tools(NULL), 0);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_CATALOG);
+	assert_int_equal(configure_tools("[\"shell\"]"), 0);
+	assert_int_equal(configure(NULL), 0);
+	assert_int_equal(tier(named("acme", NULL), "read_file", NULL), TIER_AGENT);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_CATALOG);
+}
+
+static void
+test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(tenant_add(all, S("acme"), NULL, &e), 0);
+	struct agent *a = named("acme", NULL);
+	assert_false(a->fresh); /* nothing of it is still to be loaded */
+	for (int i = 0; i < LIMIT_ACTIVATIONS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "tool_%d", i);
+		assert_int_equal(say(a, name, false, NULL), 0);
+	}
+	assert_int_equal(configure("[]"), 0);
+	a->fresh = true; /* and if something were, it would come instead of what is there */
+	assert_int_equal(configure("[]"), 0);
+	assert_int_equal(a->activation_count, LIMIT_ACTIVATIONS);
+}
+
+/* By its name and by its UUID, in either order. */
+static void
+test_7_a_file_says_nobody_twice(void **state)
+{
+	struct json_doc *doc;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(json_parse(S("[\"shell\"]"), &json_door, &doc, &e), 0);
+	const struct json *shell = json_root(doc);
+	struct uuid acme = uuid_of(S("tenant"), S("acme"), (struct str){NULL, 0});
+	struct uuid bot = uuid_of(S("agent"), S("acme"), S("bot"));
+	for (int i = 0; i < 4; i++) {
+		struct agent_says agents[] = {{S("bot"), shell}, {uuid_str(&bot), NULL}};
+		struct tenant_says says[] = {
+		    {.name = S("acme"), .disabled = shell, .agents = agents, .agent_count = 2},
+		    {.name = uuid_str(&acme)}};
+		if (i % 2) {
+			agents[0].name = uuid_str(&bot), agents[1].name = S("bot");
+			says[0].name = uuid_str(&acme), says[1].name = S("acme");
+		}
+		if (i < 2) {
+			says[0].agent_count = 0;
+			assert_int_equal(tenants_configure(all, says, 2, &e), E_CONFIG);
+		} else {
+			says[0].name = S("acme");
+			assert_int_equal(tenants_configure(all, says, 1, &e), E_CONFIG);
+		}
+		assert_int_equal(configure(NULL), 0);
+	}
+	/* Once by either is fine. */
+	assert_int_equal(tenant_add(all, S("acme"), NULL, &e), 0);
+	struct tenant_says once = {.name = uuid_str(&acme), .disabled = shell};
+	assert_int_equal(tenants_configure(all, &once, 1, &e), 0);
+	assert_int_equal(tier(named("acme", NULL), "shell", NULL), TIER_TENANT);
+	json_doc_unref(doc);
+}
+
+/* A configuration that comes to nothing further on: sessions have their agents as before. */
+static void
+test_7_agents_are_there_until_a_file_is_in_force(void **state)
+{
+	struct err e;
+
+	(void)state;
+	assert_int_equal(configure("[\"shell\"]"), 0);
+	struct agent *a = named("acme", "support"), *held = agent_ref(a);
+	assert_int_equal(tenants_configure(all, NULL, 0, &e), 0);
+	assert_false(tenant_stays(a->tenant));
+	assert_int_equal(configure("[\"shell\"]"), 0);
+	tenants_drop_unsaid(all);
+	assert_false(held->gone);
+	assert_ptr_equal(named("acme", "support"), held);
+	assert_int_equal(tier(held, "shell", NULL), TIER_TENANT);
+	assert_int_equal(tier(held, "read_file", NULL), TIER_AGENT);
+	agent_unref(held);
+}
+
 static void
 the_default_ones_stay(void **state)
 {
@@ -309,6 +432,10 @@ main(void)
 	    TEST(what_is_no_override_is_refused),
 	    TEST(a_tenant_has_what_its_patterns_name_and_its_own),
 	    TEST(what_the_configuration_disables_stays_so),
+	    TEST(test_7_a_file_that_says_no_tools_leaves_those_of_the_store),
+	    TEST(test_7_an_agent_with_all_it_can_have_lets_the_file_be_read_again),
+	    TEST(test_7_a_file_says_nobody_twice),
+	    TEST(test_7_agents_are_there_until_a_file_is_in_force),
 	    TEST(the_default_ones_stay),
 	};
 
