@@ -14,7 +14,7 @@ struct compensating {
 	struct gateway *gw;
 	struct effect_step *step;
 	struct workspace *where; /* a reference */
-	struct session *session; /* for this call alone; NULL before and after */
+	struct session *session; /* for this call alone, a reference; NULL: not yet */
 	struct json_doc *input;
 	struct buf result; /* JSON, for the ledger */
 	compensated_fn done;
@@ -122,8 +122,10 @@ over(void *arg)
 	compensated_fn done = k->done;
 	void *to = k->arg;
 
-	if (k->session)
+	if (k->session) { /* somebody may have ended it meanwhile */
 		gateway_end_session(k->gw, k->session);
+		session_unref(k->session);
+	}
 	workspace_unref(k->where);
 	json_doc_unref(k->input);
 	buf_done(&k->result);
@@ -237,8 +239,11 @@ submit(struct compensating *k, struct err *e)
 	};
 	struct turn_spec spec = {
 	    .calls = &call, .count = 1, .attended = true, .done = called, .arg = k};
-	code = session_open(k->gw->sessions, &whose, &k->session, e);
-	return code < 0 ? code : gateway_submit(k->gw, k->session, &spec, &turn, e);
+	struct session *session;
+	if ((code = session_open(k->gw->sessions, &whose, &session, e)) < 0)
+		return code;
+	k->session = session_ref(session);
+	return gateway_submit(k->gw, session, &spec, &turn, e);
 }
 
 /* Whoever came second goes on as well: the key of the call decides that it runs once, and that

@@ -185,6 +185,24 @@ def test_7_a_person_is_asked_where_the_policy_says_so(box):
     assert answers[1]["undone"] == 1 and len(d.did("unbook")) == 1, answers
 
 
+def test_7_its_session_is_ended_while_a_person_thinks(box):
+    d = Desk(box, confirm="prompt")
+    call = d.book(d.g.session())
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(d.undo(call=call)))
+    thread.start()
+    question = d.g.question()
+    d.g.ok("DELETE", "/sessions/" + question["session_id"])
+    thread.join()
+    assert answers[0]["failed"] == 1 and not d.did("unbook"), answers
+    # Nothing was done, so it may be tried again.
+    thread = threading.Thread(target=lambda: answers.append(d.undo(call=call)))
+    thread.start()
+    d.g.answer(d.g.question(), "allow")
+    thread.join()
+    assert answers[1]["undone"] == 1 and len(d.did("unbook")) == 1, answers
+
+
 def test_7_what_cannot_be_filled_in_is_said(box):
     d = Desk(box, tools="""
   desk__book:
