@@ -250,7 +250,7 @@ struct undo_order {
 };
 int gateway_undo(struct gateway *gw, const struct undo_order *o, gateway_answer_fn done, void *arg,
 		 struct err *e);
-/* The history, newest first. */
+/* history.c. Newest first. */
 struct changes_query {
 	struct str session, call; /* {NULL,0}: all */
 	struct str pattern;       /* base/glob.h; "": all */
