@@ -74,6 +74,7 @@
 #define LIMIT_EFFECT_ARGS (64 * KIB)    /* arguments kept in the ledger; others by digest */
 #define LIMIT_EFFECT_RESULT (12 * MIB)  /* a result kept there: the longest with all its parts */
 #define LIMIT_EFFECT_UNKEYED (16 * KIB) /* the same, of what is never given again */
+#define LIMIT_EFFECT_GIVEN (256 * KIB)  /* what a tool gave, for whoever takes it back */
 #define LIMIT_EFFECT_FOUND (13 * MIB)   /* what is told of one that stands under a key */
 #define LIMIT_EFFECT_NOTE 1024          /* what a person says of one */
 #define LIMIT_EFFECT_PAGE 1000          /* rows of one list */

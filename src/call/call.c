@@ -62,6 +62,7 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->stage = -1;
 	buf_init(&c->repairs, LIMIT_REPAIRS_BYTES);
 	buf_init(&c->artifacts, 8 * KIB);
+	buf_init(&c->given, LIMIT_EFFECT_GIVEN);
 	buf_init(&c->input_text, LIMIT_JSON_BYTES * 6); /* every letter may need an escape */
 	buf_init(&c->result_text, LIMIT_RESULT_BYTES);
 	c->tool_use_id =
@@ -75,6 +76,7 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->given_ms = spec->timeout_ms;
 	if (!c->tool_use_id.ptr || !c->tool_name.ptr ||
 	    (spec->idempotency_key.ptr && !c->idempotency_key.ptr) ||
+	    (spec->compensates.ptr && !c->compensates.ptr) ||
 	    turn_expect(turn, index, c->id, c->tool_use_id, c->tool_name) < 0) {
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);
@@ -105,6 +107,7 @@ call_free(struct call *c)
 	if (c->spool)
 		spool_done(c->spool);
 	buf_done(&c->artifacts);
+	buf_done(&c->given);
 	buf_done(&c->input_text);
 	buf_done(&c->result_text);
 	buf_done(&c->repairs);

@@ -109,6 +109,7 @@ struct call {
 	bool ran_well, ran_badly;        /* its tool said so: badly, and perhaps did a part of it */
 	bool doubt;                      /* an attempt may have done it */
 	bool left_behind;                /* its job was, and may still be at it */
+	struct buf given; /* by its tool, as it was (given.c); empty: none, or not wanted */
 
 	const char *must_ask; /* why a person is asked whatever the policy says; NULL: no reason */
 

@@ -402,6 +402,7 @@ claim_settle(struct call *c, struct err *e)
 	    .effect = id_str(&c->effect),
 	    .state = state,
 	    .result = state == CLAIM_DONE ? emission_of(c, &out) : (struct str){NULL, 0},
+	    .given = well && c->given.len ? buf_str(&c->given) : (struct str){NULL, 0},
 	    .error = !well && c->err.code < 0 ? str_of(err_text(&c->err)) : (struct str){NULL, 0},
 	};
 	if (!well && state != CLAIM_UNKNOWN && !end.error.ptr)

@@ -49,20 +49,23 @@ tool_back(struct gateway *gw, const struct effect_step *s)
 static int
 input_fill(struct gateway *gw, const struct effect_step *s, struct buf *out, struct err *e)
 {
-	const struct json *record = json_root(s->doc);
-	struct json_doc *own;
 	struct effect now;
 
 	if (!effect_now(gw, s, &now))
 		return err_set(e, E_UNAVAILABLE, "there is no tool %.*s any more",
 			       STR_ARG(str_utf8_upto(s->tool, 100)));
-	const struct json *result = mapping_data(json_get(record, S("result")), &own);
-	int code = mapping_fill(now.compensation_args, json_get(record, S("args")), result, out, e);
-	json_doc_unref(own);
-	return code;
+	return mapping_fill(now.compensation_args, json_get(json_root(s->doc), S("args")),
+			    s->given ? json_root(s->given) : NULL, out, e);
 }
 
 /* ---- is there anything to take back? ---- */
+
+void
+effect_step_done(struct effect_step *s)
+{
+	json_doc_unref(s->doc);
+	json_doc_unref(s->given);
+}
 
 static const char *
 why_not(struct gateway *gw, const struct effect_step *s, struct str state, struct str policy)

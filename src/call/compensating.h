@@ -14,7 +14,8 @@
 /* One effect of the ledger, and what comes of taking it back. Texts stand in `doc`. */
 struct effect_step {
 	struct effect_step *next;
-	struct json_doc *doc; /* of ledger_show; a reference */
+	struct json_doc *doc;   /* of ledger_recall */
+	struct json_doc *given; /* what its tool gave; NULL: that is not known */
 	struct str id, call, session, tool, tenant, agent, tool_back;
 	bool files;        /* what it did is in the history of changes */
 	size_t number;     /* in the order they were gone through, from 1 */
@@ -22,6 +23,8 @@ struct effect_step {
 	bool before;       /* it was taken back before */
 	struct err err;    /* code 0: it is taken back, or could be */
 };
+
+void effect_step_done(struct effect_step *s);
 
 /* What the ledger says of an effect, so far: is there anything to take back, or why not? */
 void effect_step_judge(struct gateway *gw, struct effect_step *s, bool files);

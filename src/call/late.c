@@ -15,6 +15,7 @@ struct straggler {
 	struct job *job;
 	struct id call, session, turn;
 	struct id effect; /* "": none was written down */
+	bool given;       /* what it gives is kept */
 	char parent[ULID_LEN + 1];
 	char *tool_use_id, *tool_name;
 	struct tool *tool; /* a reference; NULL until it is complete */
@@ -37,6 +38,7 @@ static void
 settle(const struct straggler *s, const struct output *out)
 {
 	bool well = out->err.code == 0 && out->success;
+	struct buf given = BUF_INIT(LIMIT_EFFECT_GIVEN);
 	struct claim_end end = {
 	    .effect = id_str(&s->effect),
 	    .state = well ? CLAIM_DONE : CLAIM_FAILED,
@@ -44,8 +46,13 @@ settle(const struct straggler *s, const struct output *out)
 	    .by = "late",
 	};
 
+	if (well && s->given)
+		given_take(out, &given);
+	if (given.len)
+		end.given = buf_str(&given);
 	if (s->effect.text[0] && (well || claim_tells(s->tool, out)))
 		(void)s->gw->claims->ops->settle(s->gw->claims, &end, NULL, NULL);
+	buf_done(&given);
 }
 
 static void
@@ -91,6 +98,7 @@ late_leave(struct call *c)
 	s->call = c->id;
 	if (c->taken)
 		s->effect = c->effect;
+	s->given = given_is_wanted(c);
 	s->tool = tool_ref(c->tool);
 	s->session = c->session->id;
 	s->turn = c->turn->id;

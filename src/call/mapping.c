@@ -75,17 +75,3 @@ mapping_fill(const struct json *mapping, const struct json *args, const struct j
 	jw_end(&w);
 	return too_long(out, e);
 }
-
-const struct json *
-mapping_data(const struct json *record, struct json_doc **ret_doc)
-{
-	const struct json *data = json_get(json_get(record, S("extra")), S("structuredContent"));
-	struct str text = json_str(json_get(json_at(json_get(record, S("content")), 0), S("text")));
-
-	*ret_doc = NULL;
-	if (data)
-		return data;
-	if (!text.ptr || json_parse(text, &json_door, ret_doc, NULL) < 0)
-		return NULL;
-	return json_root(*ret_doc);
-}

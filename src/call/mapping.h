@@ -14,15 +14,10 @@
 #include "json/json.h"
 
 /*
- * The arguments as JSON text. Without a mapping they are those the effect had. `result` is the data
- * (mapping_data), or NULL. E_VALIDATION: names the argument that cannot be had; E_LIMIT.
+ * The arguments as JSON text. Without a mapping they are those the effect had. `result` is what its
+ * tool gave (given.c), or NULL. E_VALIDATION: names the argument that cannot be had; E_LIMIT.
  */
 int mapping_fill(const struct json *mapping, const struct json *args, const struct json *result,
 		 struct buf *out, struct err *e);
-
-/* What a result says, out of its record: {"content": [...], "extra": {...}}. The structured content
- * if there is any, else the JSON that its text is; *ret_doc owns it, NULL: it is part of the record
- * or there is none. */
-const struct json *mapping_data(const struct json *record, struct json_doc **ret_doc);
 
 #endif

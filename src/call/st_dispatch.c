@@ -270,6 +270,8 @@ judge(struct call *c)
 
 	c->out = output_take(&c->job->out);
 	claim_ran(c, &c->out);
+	if (c->ran_well && given_is_wanted(c))
+		given_take(&c->out, &c->given);
 	/* Half a block is no JSON: an error that carries what there was carries none of it then. */
 	if (buf_failed(&c->out.content) && (c->ending || e->code < 0))
 		buf_done(&c->out.content);

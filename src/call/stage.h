@@ -134,6 +134,10 @@ bool claim_tells(const struct tool *t, const struct output *out);
 /* st_replay.c: NEXT when what was to be taken is ours; else the result, or why not. */
 enum verdict replay_taken(struct call *c, const struct claim_found *f);
 
+/* given.c: what a tool gave is kept as it was where a tool is known that takes its effect back. */
+bool given_is_wanted(const struct call *c);
+void given_take(const struct output *out, struct buf *to); /* JSON; empty: it gave none, or more */
+
 /* effects.c: unknown ones this agent was not told of, as JSON objects; once. */
 void effects_mention(struct gateway *gw, const struct session *s, struct buf *out);
 void effects_forget(struct gateway *gw);

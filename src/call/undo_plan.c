@@ -30,12 +30,15 @@ effect_read(struct undoing *u, struct str id, struct err *e)
 	static const char *const names[] = {"id",     "call",  "session",          "tool",
 					    "tenant", "agent", "compensation_tool"};
 	struct effect_step *s = ARENA_NEW(u->arena, struct effect_step);
-	struct buf text = BUF_INIT(LIMIT_ANSWER_BYTES);
-	int code = s ? ledger_show(u->gw->ledger, id, &text, e) : err_plain(e, E_NOMEM);
+	struct buf text = BUF_INIT(LIMIT_ANSWER_BYTES), given = BUF_INIT(LIMIT_EFFECT_GIVEN);
+	int code = s ? ledger_recall(u->gw->ledger, id, &text, &given, e) : err_plain(e, E_NOMEM);
 
 	if (code == 0)
 		code = json_parse(buf_str(&text), &json_door, &s->doc, e);
+	if (code == 0 && given.len)
+		code = json_parse(buf_str(&given), &json_door, &s->given, e);
 	buf_done(&text);
+	buf_done(&given);
 	if (code < 0)
 		return code;
 	struct str *const to[] = {&s->id,     &s->call,  &s->session,  &s->tool,

@@ -129,7 +129,7 @@ static void
 undoing_free(struct undoing *u)
 {
 	for (struct effect_step *s = u->effects; s; s = s->next)
-		json_doc_unref(s->doc);
+		effect_step_done(s);
 	workspace_unref(u->where);
 	arena_free(u->arena); /* and with it u */
 }
@@ -325,7 +325,7 @@ static void
 steps_forget(struct undoing *u)
 {
 	for (struct effect_step *s = u->effects; s; s = s->next)
-		json_doc_unref(s->doc);
+		effect_step_done(s);
 	u->effects = NULL;
 	u->effects_end = &u->effects;
 }

@@ -53,6 +53,8 @@ const char *const ledger__sql[ST__COUNT] = {
     [ST_COMPENSATION] = "UPDATE effects SET compensation_state = ?2,"
 			" compensation_id = COALESCE(?3, compensation_id),"
 			" compensation_result = ?4 WHERE id = ?1",
+    [ST_GIVEN_PUT] = "INSERT OR REPLACE INTO given (effect, given) VALUES (?, ?)",
+    [ST_GIVEN_DROP] = "DELETE FROM given WHERE effect = ?",
     [ST_OWNERS] = "SELECT DISTINCT owner FROM effects WHERE state = 'started'",
     [ST_ORPHANS] = "SELECT " STANDING " FROM effects WHERE state = 'started' AND owner = ? LIMIT 1",
     [ST_COUNT_UNKNOWN] = "SELECT count(*) FROM effects WHERE state = 'unknown'"
@@ -68,8 +70,10 @@ const char *const ledger__sql[ST__COUNT] = {
     [ST_PRUNE_EFFECTS] = "DELETE FROM effects WHERE COALESCE(ended_us, started_us) < ?1"
 			 " AND (claim IS NULL OR expires_us < ?2)"
 			 " AND (state IN ('done', 'failed') OR resolved_by IS NOT NULL)",
+    [ST_PRUNE_GIVEN] = "DELETE FROM given WHERE effect NOT IN (SELECT id FROM effects)",
     /* What stays although its first record goes. */
-    [ST_CARRY] = "SELECT id, state, digest, result, error, resolved_by, compensation_state"
+    [ST_CARRY] = "SELECT id, state, digest, result, error, resolved_by, compensation_state,"
+		 " (SELECT given FROM given WHERE effect = effects.id)"
 		 " FROM effects WHERE id IN (SELECT effect FROM log WHERE seq <= ?"
 		 " AND kind IN ('started', 'carried'))",
 };
@@ -117,20 +121,20 @@ log_started(struct ledger *l, const struct op *op, int64_t at_us)
 }
 
 static void
-result_member(struct jw *w, struct str result)
+digest_member(struct jw *w, const char *name, struct str text)
 {
 	char digest[DIGEST_TEXT];
 
-	if (!result.ptr)
+	if (!text.ptr)
 		return;
-	digest_bytes(result, digest);
-	jw_member_z(w, "result", digest);
+	digest_bytes(text, digest);
+	jw_member_z(w, name, digest);
 }
 
 struct ending {
 	struct str effect;
 	enum claim_state state;
-	struct str result, error, by, note;
+	struct str result, error, by, note, given;
 };
 
 static int
@@ -142,9 +146,10 @@ log_ended(struct ledger *l, const struct ending *x, bool was_unknown, int64_t at
 		jw_member(&w, "by", x->by);
 	if (x->error.ptr)
 		jw_member(&w, "error", x->error);
+	digest_member(&w, "given", x->given);
 	if (x->note.ptr)
 		jw_member(&w, "note", x->note);
-	result_member(&w, x->result);
+	digest_member(&w, "result", x->result);
 	jw_member_z(&w, "state", claim_state_name(x->state));
 	return body_end(l, &w, x->effect, was_unknown ? "resolved" : claim_state_name(x->state),
 			at_us);
@@ -219,7 +224,8 @@ found_fill(struct op *op, const struct standing *s)
 }
 
 static int
-ended_by(struct ledger *l, enum statement by, const struct ending *x, bool was_unknown)
+ended_by(struct ledger *l, enum statement by, const struct ending *x, bool was_unknown,
+	 bool *ret_changed)
 {
 	int64_t now = clock_wall_us();
 	const struct value values[] = {
@@ -231,15 +237,20 @@ ended_by(struct ledger *l, enum statement by, const struct ending *x, bool was_u
 	size_t count = ARRAY_LEN(values) - (by != ST_SETTLE_OWN);
 	int rc = db_run(l->st[by], values, count);
 
-	if (rc != SQLITE_OK || sqlite3_changes(l->db) == 0)
-		return rc;
-	return log_ended(l, x, was_unknown, now);
+	*ret_changed = rc == SQLITE_OK && sqlite3_changes(l->db) > 0;
+	if (*ret_changed && x->given.ptr) {
+		const struct value given[] = {value_str(x->effect), value_str(x->given)};
+		rc = db_run(l->st[ST_GIVEN_PUT], given, ARRAY_LEN(given));
+	}
+	return rc == SQLITE_OK && *ret_changed ? log_ended(l, x, was_unknown, now) : rc;
 }
 
 static int
 ended_write(struct ledger *l, const struct ending *x, bool was_unknown)
 {
-	return ended_by(l, ST_SETTLE, x, was_unknown);
+	bool changed;
+
+	return ended_by(l, ST_SETTLE, x, was_unknown, &changed);
 }
 
 /* ---- orphans ---- */
@@ -484,14 +495,15 @@ act_settle(struct ledger *l, struct op *op)
 {
 	struct standing s;
 	const struct str *t = op->texts;
-	const struct ending x = {t[T_EFFECT], op->state, t[T_RESULT],
-				 t[T_ERROR],  t[T_BY],   t[T_NOTE]};
+	const struct ending x = {t[T_EFFECT], op->state, t[T_RESULT], t[T_ERROR],
+				 t[T_BY],     t[T_NOTE], t[T_GIVEN]};
+	bool changed;
 	int rc;
 
 	op->found = (struct claim_found){.state = op->state};
 	/* Nearly every one is ours and under way. */
-	if (!x.by.ptr && ((rc = ended_by(l, ST_SETTLE_OWN, &x, false)) != SQLITE_OK ||
-			  sqlite3_changes(l->db) > 0))
+	if (!x.by.ptr &&
+	    ((rc = ended_by(l, ST_SETTLE_OWN, &x, false, &changed)) != SQLITE_OK || changed))
 		return rc;
 	rc = stands_now(l, ST_BY_ID, t[T_EFFECT], &s);
 	op->found = (struct claim_found){0};
@@ -520,7 +532,7 @@ log_compensation(struct ledger *l, const struct op *op)
 
 	if (op->texts[T_BY].ptr)
 		jw_member(&w, "by", op->texts[T_BY]);
-	result_member(&w, op->texts[T_RESULT]);
+	digest_member(&w, "result", op->texts[T_RESULT]);
 	return body_end(l, &w, op->texts[T_EFFECT], steps[op->step].kind, clock_wall_us());
 }
 
@@ -547,6 +559,8 @@ act_compensate(struct ledger *l, struct op *op)
 	const struct value values[] = {value_str(t[T_EFFECT]), value_z(steps[op->step].state),
 				       value_str(t[T_BY]), value_str(t[T_RESULT])};
 	rc = db_run(l->st[ST_COMPENSATION], values, ARRAY_LEN(values));
+	if (rc == SQLITE_OK && op->step == COMPENSATION_DONE)
+		rc = db_run(l->st[ST_GIVEN_DROP], values, 1);
 	return rc == SQLITE_OK ? log_compensation(l, op) : rc;
 }
 
@@ -568,7 +582,8 @@ carry(struct ledger *l, int64_t upto)
 			jw_member(&w, "digest", db_text(st, 2));
 		if (db_text(st, 4).ptr)
 			jw_member(&w, "error", db_text(st, 4));
-		result_member(&w, db_text(st, 3));
+		digest_member(&w, "given", db_text(st, 7));
+		digest_member(&w, "result", db_text(st, 3));
 		jw_member(&w, "state", db_text(st, 1));
 		rc = body_end(l, &w, db_text(st, 0), "carried", clock_wall_us());
 	}
@@ -591,6 +606,8 @@ act_prune(struct ledger *l, const struct op *op)
 		return rc;
 	struct value to = value_int(upto);
 	rc = db_run(l->st[ST_PRUNE_EFFECTS], before, 2);
+	if (rc == SQLITE_OK)
+		rc = db_run(l->st[ST_PRUNE_GIVEN], NULL, 0);
 	if (rc == SQLITE_OK)
 		rc = carry(l, upto);
 	if (rc == SQLITE_OK)

@@ -73,8 +73,9 @@ struct claim_end {
 	enum claim_state state; /* DONE, FAILED or UNKNOWN */
 	struct str result;      /* of one that is done; {NULL,0}: not kept */
 	struct str error;       /* of others, a sentence */
-	const char *by;         /* who found out later: "late", "person"...; NULL: the call */
-	struct str note;        /* theirs, or {NULL,0} */
+	struct str given; /* JSON, what its tool gave, for taking it back: the ledger's alone */
+	const char *by;   /* who found out later: "late", "person"...; NULL: the call */
+	struct str note;  /* theirs, or {NULL,0} */
 	/* Of a pure one, that nobody took before it ran: all about it. It is put there if the key
 	 * is free, and nobody waits for the disk. */
 	const struct claim_ask *untaken;

@@ -345,6 +345,7 @@ settle(struct claims *claims, const struct claim_end *end, claims_fn done, void 
 		return c->ledger->ops->settle(c->ledger, end, done,
 					      arg); /* known at the next start */
 	r->end = *end;
+	r->end.given = (struct str){NULL, 0}; /* the ledger's alone */
 	r->key = end->key;
 	struct str *texts[] = {&r->key, &r->end.effect, &r->end.result};
 	if (!copy_all(r->arena, texts, ARRAY_LEN(texts)))

@@ -64,6 +64,7 @@ settle(struct claims *c, const struct claim_end *end, claims_fn done, void *arg)
 	op.texts[T_KEY] = end->key;
 	op.texts[T_RESULT] = end->result;
 	op.texts[T_ERROR] = end->error;
+	op.texts[T_GIVEN] = end->given;
 	op.texts[T_BY] = str_of(end->by);
 	op.texts[T_NOTE] = end->note;
 	return ledger__put(of(c), kind, &op);

@@ -31,6 +31,8 @@ static const char form_sql[] =
     " WHERE state = 'unknown' AND resolved_by IS NULL;"
     "CREATE INDEX IF NOT EXISTS effects_call ON effects (call);"
     "CREATE INDEX IF NOT EXISTS effects_turn ON effects (turn);"
+    /* What a tool gave, unredacted: for taking the effect back, and gone when that is done. */
+    "CREATE TABLE IF NOT EXISTS given (effect TEXT PRIMARY KEY, given TEXT);"
     "CREATE TABLE IF NOT EXISTS log ("
     " seq INTEGER PRIMARY KEY, effect TEXT, at_us INTEGER, kind TEXT, body TEXT, hash BLOB);"
     "CREATE TABLE IF NOT EXISTS anchor (one INTEGER PRIMARY KEY, seq INTEGER, hash BLOB);"

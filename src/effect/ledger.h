@@ -94,6 +94,10 @@ int ledger_list(struct ledger *l, const struct effects_query *q, struct buf *out
 		struct err *e);
 /* One, with all that is known and its part of the log. E_NO_EFFECT. */
 int ledger_show(struct ledger *l, struct str id, struct buf *out, struct err *e);
+/* The same for taking it back: without its result and the log; *given: what its tool gave, JSON, as
+ * it was, which nobody is shown; empty where that was not kept. */
+int ledger_recall(struct ledger *l, struct str id, struct buf *out, struct buf *given,
+		  struct err *e);
 /* The log from `after` on, as JSON lines; *ret_last: the last of them, 0 at the end. */
 int ledger_export(struct ledger *l, int64_t after, size_t limit, struct buf *out, int64_t *ret_last,
 		  struct err *e);

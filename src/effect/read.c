@@ -245,36 +245,71 @@ json_member(struct jw *w, const char *name, struct str text)
 	jw_raw(w, text);
 }
 
+/* The statement on the row of one. E_NO_EFFECT, E_STORE. */
+static int
+row_find(struct ledger *l, const char *sql, struct str id, sqlite3_stmt **ret, struct err *e)
+{
+	struct value v = value_str(id);
+	int rc = sqlite3_prepare_v2(l->reader, sql, -1, ret, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = db_bind(*ret, 1, &v);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(*ret);
+	if (rc == SQLITE_DONE)
+		return err_plain(e, E_NO_EFFECT);
+	return rc == SQLITE_ROW ? 0 : db_error(l->reader, "show", e);
+}
+
+#define BEHIND ((int)(ARRAY_LEN(texts) + ARRAY_LEN(times))) /* those of SHOWN */
+
 int
 ledger_show(struct ledger *l, struct str id, struct buf *out, struct err *e)
 {
 	sqlite3_stmt *st = NULL;
-	struct value v = value_str(id);
 	int code = ledger__reader(l, e);
 
 	if (code < 0)
 		return code;
-	int rc = sqlite3_prepare_v2(l->reader,
-				    "SELECT " SHOWN ", args, result FROM effects WHERE id = ?", -1,
-				    &st, NULL);
-	if (rc == SQLITE_OK)
-		rc = db_bind(st, 1, &v);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_DONE)
-		code = err_plain(e, E_NO_EFFECT);
-	else if (rc != SQLITE_ROW)
-		code = db_error(l->reader, "show", e);
+	code = row_find(l, "SELECT " SHOWN ", args, result FROM effects WHERE id = ?", id, &st, e);
 	if (code == 0) {
 		struct jw w = jw(out);
 		jw_object(&w);
 		row_write(&w, st);
-		json_member(&w, "args", db_text(st, ARRAY_LEN(texts) + ARRAY_LEN(times)));
-		json_member(&w, "result", db_text(st, ARRAY_LEN(texts) + ARRAY_LEN(times) + 1));
+		json_member(&w, "args", db_text(st, BEHIND));
+		json_member(&w, "result", db_text(st, BEHIND + 1));
 		if (show_log(l, &w, id) != SQLITE_DONE)
 			code = db_error(l->reader, "log", e);
 		jw_end(&w);
 		if (buf_failed(out))
+			code = err_plain(e, E_NOMEM);
+	}
+	sqlite3_finalize(st);
+	ledger__read_end(l);
+	return code;
+}
+
+int
+ledger_recall(struct ledger *l, struct str id, struct buf *out, struct buf *given, struct err *e)
+{
+	sqlite3_stmt *st = NULL;
+	int code = ledger__reader(l, e);
+
+	if (code < 0)
+		return code;
+	code =
+	    row_find(l,
+		     "SELECT " SHOWN ", args, (SELECT given FROM given WHERE effect = effects.id)"
+		     " FROM effects WHERE id = ?",
+		     id, &st, e);
+	if (code == 0) {
+		struct jw w = jw(out);
+		jw_object(&w);
+		row_write(&w, st);
+		json_member(&w, "args", db_text(st, BEHIND));
+		jw_end(&w);
+		buf_add(given, db_text(st, BEHIND + 1));
+		if (buf_failed(out) || buf_failed(given))
 			code = err_plain(e, E_NOMEM);
 	}
 	sqlite3_finalize(st);

@@ -16,7 +16,7 @@
 
 /* What the log says of one effect. */
 struct told {
-	char id[48], state[16], digest[DIGEST_TEXT], result[DIGEST_TEXT];
+	char id[48], state[16], digest[DIGEST_TEXT], result[DIGEST_TEXT], given[DIGEST_TEXT];
 	char compensation[16];
 	bool seen; /* there is a row */
 };
@@ -93,6 +93,8 @@ record_take(struct verifying *v, sqlite3_stmt *st)
 		copy(t->state, sizeof(t->state), json_str(json_get(body, S("state"))));
 		t->result[0] = '\0';
 		copy(t->result, sizeof(t->result), json_str(json_get(body, S("result"))));
+		t->given[0] = '\0';
+		copy(t->given, sizeof(t->given), json_str(json_get(body, S("given"))));
 	}
 	json_doc_unref(doc);
 	return 0;
@@ -131,6 +133,18 @@ walk_log(struct verifying *v)
 	return code < 0 ? code : rc == SQLITE_DONE ? 0 : E_STORE;
 }
 
+/* It goes when nobody needs it any more. */
+static bool
+is_given_right(const struct told *t, struct str given)
+{
+	char digest[DIGEST_TEXT] = "";
+
+	if (given.ptr)
+		digest_bytes(given, digest);
+	return strcmp(digest, t->given) == 0 ||
+	       (!given.ptr && strcmp(t->compensation, "done") == 0);
+}
+
 static void
 row_check(struct verifying *v, sqlite3_stmt *st)
 {
@@ -153,6 +167,8 @@ row_check(struct verifying *v, sqlite3_stmt *st)
 		digest_bytes(result, digest);
 	if (strcmp(digest, t->result) != 0)
 		problem(v, "its result is not the one in the log", id, 0);
+	if (!is_given_right(t, db_text(st, 6)))
+		problem(v, "what its tool gave is not what the log says", id, 0);
 	struct json_doc *args = NULL;
 	if (!db_text(st, 4).ptr)
 		return;
@@ -167,9 +183,11 @@ static int
 walk_effects(struct verifying *v)
 {
 	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(
-	    v->l->reader, "SELECT id, state, digest, result, args, compensation_state FROM effects",
-	    -1, &st, NULL);
+	int rc =
+	    sqlite3_prepare_v2(v->l->reader,
+			       "SELECT id, state, digest, result, args, compensation_state,"
+			       " (SELECT given FROM given WHERE effect = effects.id) FROM effects",
+			       -1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		row_check(v, st);

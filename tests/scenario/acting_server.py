@@ -2,7 +2,8 @@
 
     acting_server.py LOG
 
-The log is the judge of what was done and how often. An argument "seat" of "bad" makes a call fail, "slow" never ends.
+The log is the judge of what was done and how often. An argument "seat" of "bad" makes a call fail, "slow" never ends; those of
+MORE have more in what is told of them.
 """
 import json
 import os
@@ -18,6 +19,13 @@ TOOLS = [
      "inputSchema": {"type": "object", "properties": {"id": {}, "seat": {"type": "string"}, "why": {}}}},
     {"name": "look", "description": "Look at a seat.", "inputSchema": SEAT, "annotations": {"readOnlyHint": True}},
 ]
+MORE = {
+    "held": {"status": "held"},
+    "secret": {"booking": {"id": "AKIA" + "IOSFODNN7EXAMPLE"}},
+    "long": {"note": "n" * 40000},
+    "longest": {"note": "n" * 300000},
+    "deep": {"deep": json.loads("[" * 53 + "]" * 53)},
+}
 
 
 def act(name, arguments):
@@ -29,7 +37,8 @@ def act(name, arguments):
         time.sleep(0.1)
     if arguments.get("seat") == "bad" and name == "unbook":
         return {"content": [{"type": "text", "text": "the desk is closed"}], "isError": True}
-    told = {"booking": {"id": "B-" + arguments.get("seat", "?")}, "seat": arguments.get("seat")}
+    told = {"booking": {"id": "B-" + arguments.get("seat", "?")}, "seat": arguments.get("seat"),
+            **(MORE.get(arguments.get("seat"), {}) if name == "book" else {})}
     return {"content": [{"type": "text", "text": json.dumps(told)}], "structuredContent": told}
 
 

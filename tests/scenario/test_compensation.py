@@ -6,6 +6,7 @@ import sys
 import threading
 
 from lib import until
+from test_surfaces import Peer
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BACK = """
@@ -183,6 +184,38 @@ def test_7_a_person_is_asked_where_the_policy_says_so(box):
     d.g.answer(d.g.question(), "allow")
     thread.join()
     assert answers[1]["undone"] == 1 and len(d.did("unbook")) == 1, answers
+
+
+def test_7_arguments_are_what_the_tool_gave_over_mcp(box):
+    """What an agent is shown is an envelope, redacted and cut; what takes it back gets what there was."""
+    d = Desk(box, tools=BACK.replace("why: {const: undone}", "why: /result/status"))
+    peer = Peer(d.g, "/mcp")
+
+    def book(seat):
+        shown = peer.call("tool_execute", {"tool_id": "desk__book", "args": {"seat": seat}})
+        assert shown["structuredContent"]["status"] == "ok", shown
+        return d.g.ok("GET", "/effects?limit=1")["effects"][0]["call"]
+
+    assert d.undo(call=book("held"))["undone"] == 1
+    # The envelope has a status, too; the tool gave none.
+    (row,) = d.undo(call=book("1A"))["effects"]
+    assert "compensation_args.why: /result/status leads to nothing" in row["error"], row
+    assert d.did("unbook") == [{"tool": "unbook", "id": "B-held", "seat": "held", "why": "held"}], d.did()
+
+
+def test_7_arguments_are_neither_redacted_nor_cut(box):
+    d = Desk(box, tools=BACK.replace("side_effect_policy: compensatable", "side_effect_policy: compensatable\n    max_result_bytes: 1024"))
+    s = d.g.session()
+    long, secret = d.book(s, "long"), d.book(s, "secret")
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    assert d.undo(call=long)["undone"] == 1 and d.undo(call=secret)["undone"] == 1
+    assert [r["id"] for r in d.did("unbook")] == ["B-long", key], d.did()
+    # Nobody is shown what was kept for that.
+    assert key not in json.dumps(d.effect(secret)) and key not in box.run("effects", "export").stdout
+    assert d.g.ok("GET", "/effects/verify")["ok"]
+    # There is an end to what is kept, and then it is said.
+    (row,) = d.undo(call=d.book(s, "longest"))["effects"]
+    assert not row["ok"] and "/result/booking/id leads to nothing" in row["error"], row
 
 
 def test_7_its_session_is_ended_while_a_person_thinks(box):

@@ -63,40 +63,11 @@ test_7_arguments_come_from_the_record(void **state)
 	json_doc_unref(result);
 }
 
-static void
-test_7_data_of_a_result(void **state)
-{
-	static const struct {
-		const char *record;
-		int64_t id; /* -1: there is none */
-	} rows[] = {
-	    {"{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"id\\\":1}\"}],"
-	     "\"extra\":{\"structuredContent\":{\"id\":2}}}",
-	     2},
-	    {"{\"content\":[{\"type\":\"text\",\"text\":\"{\\\"id\\\":1}\"}]}", 1},
-	    {"{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}", -1},
-	    {"{\"content\":[]}", -1},
-	    {"{}", -1},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct json_doc *record = parse(rows[i].record), *own;
-		const struct json *data = mapping_data(json_root(record), &own);
-		int64_t id = -1;
-		(void)json_int(json_get(data, S("id")), &id);
-		assert_int_equal(id, rows[i].id);
-		json_doc_unref(own);
-		json_doc_unref(record);
-	}
-}
-
 int
 main(void)
 {
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_7_arguments_come_from_the_record),
-	    cmocka_unit_test(test_7_data_of_a_result),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -329,6 +329,76 @@ compensation_begins_once(void **state)
 	ledger_free(l);
 }
 
+static size_t
+recalled(struct ledger *l, const char *effect, struct buf *given)
+{
+	struct buf out = BUF_INIT(1 * MIB);
+	struct err e;
+
+	buf_reset(given);
+	assert_int_equal(ledger_recall(l, str_of(effect), &out, given, &e), 0);
+	assert_non_null(memmem(out.ptr, out.len, "\"args\":{\"a\":1}", 14));
+	buf_done(&out);
+	return given->len;
+}
+
+/* What a tool gave: for taking it back, until that is done; nobody is shown it. */
+static void
+test_7_what_was_given_is_kept_until_it_is_taken_back(void **state)
+{
+	struct ledger *l = open_ledger();
+	struct claims *c = ledger_claims(l);
+	struct buf out = BUF_INIT(1 * MIB), given = BUF_INIT(1 * MIB);
+	sqlite3 *db;
+	struct err e;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		char id[] = "eff_0";
+		id[4] += (char)i;
+		take(l, NULL, id);
+		struct claim_end end = {.effect = str_of(id),
+					.state = CLAIM_DONE,
+					.result = S("{}"),
+					.given = i ? S("{\"token\":7}") : (struct str){NULL, 0}};
+		assert_int_equal(c->ops->settle(c, &end, answer, NULL), 0);
+		loop_run(loop);
+	}
+	assert_int_equal(recalled(l, "eff_0", &given), 0);
+	assert_int_equal(recalled(l, "eff_1", &given), 11);
+	assert_string_equal(buf_z(&given), "{\"token\":7}");
+	assert_int_equal(ledger_show(l, S("eff_1"), &out, &e), 0);
+	assert_null(memmem(out.ptr, out.len, "token", 5));
+	verifies(l, true);
+
+	struct compensation back = {.effect = S("eff_1")};
+	for (back.step = COMPENSATION_BEGIN; back.step <= COMPENSATION_DONE; back.step++) {
+		assert_int_equal(ledger_compensate(l, &back, answer, NULL), 0);
+		loop_run(loop);
+	}
+	assert_int_equal(recalled(l, "eff_1", &given), 0);
+	assert_int_equal(recalled(l, "eff_2", &given), 11);
+	verifies(l, true);
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "UPDATE given SET given = '{\"token\":8}'", NULL, NULL,
+				      NULL),
+			 SQLITE_OK);
+	verifies(l, false);
+	assert_int_equal(sqlite3_exec(db, "UPDATE given SET given = '{\"token\":7}'", NULL, NULL,
+				      NULL),
+			 SQLITE_OK);
+	verifies(l, true);
+	sqlite3_close(db);
+	ledger_prune(l, INT64_MAX);
+	look(l, "k");
+	assert_int_equal(ledger_recall(l, S("eff_2"), &out, &given, &e), E_NO_EFFECT);
+	verifies(l, true);
+	buf_done(&out);
+	buf_done(&given);
+	ledger_free(l);
+}
+
 static void
 parts_come_back_as_they_were(void **state)
 {
@@ -589,6 +659,7 @@ main(void)
 	    TEST(the_living_are_left_alone),
 	    TEST(forgetting_keeps_the_chain),
 	    TEST(compensation_begins_once),
+	    TEST(test_7_what_was_given_is_kept_until_it_is_taken_back),
 	    TEST(parts_come_back_as_they_were),
 	    TEST(test_7_an_error_comes_back_as_it_was),
 	    TEST(test_7_what_is_at_work_is_not_settled_by_others),
