@@ -85,6 +85,8 @@ why_not(struct gateway *gw, const struct effect_step *s, struct str state, struc
 void
 effect_step_judge(struct gateway *gw, struct effect_step *s, bool files)
 {
+	if (s->unread)
+		return;
 	const struct json *record = json_root(s->doc);
 	struct str stage = json_str(json_get(record, S("compensation_state")));
 	struct str by = json_str(json_get(record, S("compensation_id")));

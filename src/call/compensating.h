@@ -11,12 +11,13 @@
 
 #include "call/gateway.h"
 
-/* One effect of the ledger, and what comes of taking it back. Texts stand in `doc`. */
+/* One effect of the ledger, and what comes of taking it back. Texts live as long. */
 struct effect_step {
 	struct effect_step *next;
 	struct json_doc *doc;   /* of ledger_recall */
 	struct json_doc *given; /* what its tool gave; NULL: that is not known */
 	struct str id, call, session, tool, tenant, agent, tool_back;
+	bool unread;       /* `doc` may be NULL; err says why */
 	bool files;        /* what it did is in the history of changes */
 	size_t number;     /* in the order they were gone through, from 1 */
 	struct id by_call; /* the call that took it back; "": none was made */

@@ -7,6 +7,7 @@
 
 #define EFFECTS_MOST 1000 /* of one order */
 #define LAST_LOOK 50      /* effects, to find the last one of a workspace */
+#define PAGE 25           /* effects that are read at once: each may have 64 KiB in the list */
 
 static bool
 has_files(struct undoing *u, struct str call)
@@ -23,28 +24,47 @@ has_files(struct undoing *u, struct str call)
 	return some;
 }
 
-/* What the ledger has of one effect, whole. */
+/* Our own words around what was let in: deeper than that may be. */
+static const struct json_limits rows_limits = {LIMIT_ANSWER_BYTES, LIMIT_JSON_DEPTH};
+
 static int
-effect_read(struct undoing *u, struct str id, struct err *e)
+record_read(struct undoing *u, struct effect_step *s, struct str id)
+{
+	struct buf text = BUF_INIT(LIMIT_ANSWER_BYTES), given = BUF_INIT(LIMIT_EFFECT_GIVEN);
+	struct err e = ERR_NONE;
+	int code = ledger_recall(u->gw->ledger, id, &text, &given, &e);
+
+	if (code == 0)
+		code = json_parse(buf_str(&text), &rows_limits, &s->doc, &e);
+	if (code == 0 && given.len)
+		code = json_parse(buf_str(&given), &json_door, &s->given, &e);
+	if (code < 0)
+		err_set(&s->err, code, "what the ledger has of it cannot be read: %.200s",
+			err_text(&e));
+	buf_done(&text);
+	buf_done(&given);
+	return code;
+}
+
+/* All that is known of one effect. One that cannot be read is told, and keeps no other from being
+ * taken back: its names are those of the list. */
+static int
+effect_read(struct undoing *u, const struct json *row)
 {
 	static const char *const names[] = {"id",     "call",  "session",          "tool",
 					    "tenant", "agent", "compensation_tool"};
 	struct effect_step *s = ARENA_NEW(u->arena, struct effect_step);
-	struct buf text = BUF_INIT(LIMIT_ANSWER_BYTES), given = BUF_INIT(LIMIT_EFFECT_GIVEN);
-	int code = s ? ledger_recall(u->gw->ledger, id, &text, &given, e) : err_plain(e, E_NOMEM);
 
-	if (code == 0)
-		code = json_parse(buf_str(&text), &json_door, &s->doc, e);
-	if (code == 0 && given.len)
-		code = json_parse(buf_str(&given), &json_door, &s->given, e);
-	buf_done(&text);
-	buf_done(&given);
-	if (code < 0)
-		return code;
+	if (!s)
+		return err_plain(&u->err, E_NOMEM);
 	struct str *const to[] = {&s->id,     &s->call,  &s->session,  &s->tool,
 				  &s->tenant, &s->agent, &s->tool_back};
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		*to[i] = json_str(json_get(json_root(s->doc), str_of(names[i])));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct str text = json_str(json_get(row, str_of(names[i])));
+		if (text.ptr && !(*to[i] = arena_str(u->arena, text)).ptr)
+			return err_plain(&u->err, E_NOMEM);
+	}
+	s->unread = record_read(u, s, s->id) < 0;
 	s->files = has_files(u, s->call);
 	*u->effects_end = s;
 	u->effects_end = &s->next;
@@ -88,28 +108,46 @@ last_change_there(struct undoing *u)
 	buf_done(&rows);
 }
 
-void
-undo_plan(struct undoing *u)
+/* The next rows of the list, and each that counts read; the last row is where it goes on. */
+static int
+page_read(struct undoing *u, struct effects_query *q, struct id *last, bool *ret_more)
 {
 	struct buf rows = BUF_INIT(LIMIT_ANSWER_BYTES);
 	struct json_doc *doc = NULL;
-	struct effects_query q = {.call = u->ask.call,
-				  .turn = u->ask.turn,
-				  .compensatable = u->ask.last,
-				  .limit = u->ask.last ? LAST_LOOK : EFFECTS_MOST};
-	bool more;
 
 	buf_addc(&rows, '[');
-	int code = ledger_list(u->gw->ledger, &q, &rows, &more, &u->err);
+	int code = ledger_list(u->gw->ledger, q, &rows, ret_more, &u->err);
 	buf_addc(&rows, ']');
 	if (code == 0)
-		code = json_parse(buf_str(&rows), &json_door, &doc, &u->err);
-	for (struct json_iter it = json_iter(doc ? json_root(doc) : NULL);
-	     code == 0 && json_next(&it);)
-		if (is_of_interest(it.value))
-			code = effect_read(u, json_str(json_get(it.value, S("id"))), &u->err);
-	json_doc_unref(doc);
+		code = json_parse(buf_str(&rows), &rows_limits, &doc, &u->err);
 	buf_done(&rows);
+	for (struct json_iter it = json_iter(doc ? json_root(doc) : NULL);
+	     code == 0 && json_next(&it);) {
+		snprintf(last->text, sizeof(last->text), "%.*s",
+			 STR_ARG(json_str(json_get(it.value, S("id")))));
+		if (is_of_interest(it.value))
+			code = effect_read(u, it.value);
+	}
+	json_doc_unref(doc);
+	return code;
+}
+
+void
+undo_plan(struct undoing *u)
+{
+	struct effects_query q = {.call = u->ask.call,
+				  .turn = u->ask.turn,
+				  .compensatable = u->ask.last};
+	size_t most = u->ask.last ? LAST_LOOK : EFFECTS_MOST;
+	struct id last;
+	bool more = true;
+
+	for (size_t n = 0; n < most && more; n += PAGE) {
+		q.limit = most - n < PAGE ? most - n : PAGE;
+		q.before = n ? id_str(&last) : (struct str){NULL, 0};
+		if (page_read(u, &q, &last, &more) < 0)
+			return;
+	}
 	if (u->ask.last)
 		last_change_there(u);
 }

@@ -234,7 +234,8 @@ next_step(struct undoing *u)
 	while ((s = u->at)) {
 		u->at = s->next;
 		if (s->err.code < 0) {
-			u->irreversible += !s->before;
+			u->irreversible += !s->before && !s->unread;
+			u->failed += s->unread;
 			s->number = s->before ? 0 : ++u->numbers;
 			continue;
 		}
@@ -344,10 +345,10 @@ static void
 settle_last(struct undoing *u)
 {
 	for (struct effect_step *s = u->effects; s; s = s->next) {
-		struct str at = json_str(json_get(json_root(s->doc), S("executed_at")));
 		effect_judge(u, s);
 		if (s->files || s->err.code < 0 || !in_workspace(u, s))
 			continue;
+		struct str at = json_str(json_get(json_root(s->doc), S("executed_at")));
 		if (str_cmp(at, str_of(u->last_change)) <= 0)
 			break;
 		u->ask.call = arena_str(u->arena, s->call);

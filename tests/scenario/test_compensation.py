@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import sqlite3
 import sys
 import threading
 
@@ -216,6 +217,46 @@ def test_7_arguments_are_neither_redacted_nor_cut(box):
     # There is an end to what is kept, and then it is said.
     (row,) = d.undo(call=d.book(s, "longest"))["effects"]
     assert not row["ok"] and "/result/booking/id leads to nothing" in row["error"], row
+
+
+def test_7_a_deep_result_keeps_nothing_from_being_taken_back(box):
+    d = Desk(box)
+    s = d.g.session()
+    box.write("f", "before")
+    turn = d.g.message(s, ("write_file", {"path": "f", "content": "after"}), ("desk__book", {"seat": "deep"}),
+                       ("desk__book", {"seat": "1A"}))
+    assert not any(c["is_error"] for c in turn["calls"]), turn
+    done = d.undo(turn=turn["turn_id"])
+    assert (done["undone"], done["failed"], done["irreversible"]) == (3, 0, 0) and box.read("f") == "before", done
+    assert sorted(r["seat"] for r in d.did("unbook")) == ["1A", "deep"], d.did()
+
+
+def test_7_a_record_that_cannot_be_read_keeps_nothing_from_being_taken_back(box):
+    d = Desk(box)
+    s = d.g.session()
+    box.write("f", "before")
+    turn = d.g.message(s, ("desk__book", {"seat": "1A"}), ("write_file", {"path": "f", "content": "after"}),
+                       ("desk__book", {"seat": "2B"}))
+    lost = turn["calls"][0]["call_id"]
+    d.g.stop()
+    with sqlite3.connect(os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "effects.db")) as db:
+        assert db.execute("UPDATE effects SET args = '{' WHERE call = ?", (lost,)).rowcount == 1
+    db.close()
+    d.serve()
+    done = d.undo(turn=turn["turn_id"])
+    assert (done["undone"], done["failed"], done["irreversible"]) == (2, 1, 0) and box.read("f") == "before", done
+    (bad,) = [r for r in done["effects"] if not r["ok"]]
+    assert bad["call_id"] == lost and bad["tool_name"] == "desk__book" and "cannot be read" in bad["error"], bad
+    assert [r["seat"] for r in d.did("unbook")] == ["2B"], d.did()
+
+
+def test_7_many_effects_of_one_turn_are_all_taken_back(box):
+    """More than are read at once."""
+    d = Desk(box)
+    seats = ["s%02d" % n for n in range(60)]
+    turn = d.g.message(d.g.session(), *[("desk__book", {"seat": seat}) for seat in seats])
+    assert d.undo(turn=turn["turn_id"])["undone"] == 60
+    assert sorted(r["seat"] for r in d.did("unbook")) == seats, d.did()
 
 
 def test_7_its_session_is_ended_while_a_person_thinks(box):
