@@ -11,7 +11,8 @@
 
 #define STANDING                                                                                   \
 	"id, state, digest, owner, result, COALESCE(ended_us, started_us), expires_us,"            \
-	" compensation_state, call, session, tenant, agent, tool, key, policy, turn"
+	" compensation_state, call, session, tenant, agent, tool, key, policy, turn,"              \
+	" compensates"
 #define SETTLE                                                                                     \
 	"UPDATE effects SET state = ?2, result = ?3, error = ?4, ended_us = ?5,"                   \
 	" resolved_by = ?6, note = ?7, expires_us = ?5 + (expires_us - COALESCE(ended_us, "        \
@@ -33,6 +34,7 @@ enum column {
 	COL_KEY,
 	COL_POLICY,
 	COL_TURN,
+	COL_COMPENSATES,
 };
 
 const char *const ledger__sql[ST__COUNT] = {
@@ -69,7 +71,9 @@ const char *const ledger__sql[ST__COUNT] = {
     [ST_PRUNE_LOG] = "DELETE FROM log WHERE seq <= ?",
     [ST_PRUNE_EFFECTS] = "DELETE FROM effects WHERE COALESCE(ended_us, started_us) < ?1"
 			 " AND (claim IS NULL OR expires_us < ?2)"
-			 " AND (state IN ('done', 'failed') OR resolved_by IS NOT NULL)",
+			 " AND (state IN ('done', 'failed') OR resolved_by IS NOT NULL)"
+			 " AND NOT EXISTS (SELECT 1 FROM effects AS was"
+			 " WHERE was.id = effects.compensates)", /* that goes first */
     [ST_PRUNE_GIVEN] = "DELETE FROM given WHERE effect NOT IN (SELECT id FROM effects)",
     /* What stays although its first record goes. */
     [ST_CARRY] = "SELECT id, state, digest, result, error, resolved_by, compensation_state,"
@@ -161,6 +165,7 @@ struct standing {
 	sqlite3_stmt *st; /* on its row: texts are valid until it is reset */
 	enum claim_state state;
 	int64_t owner, at_us, expires_us;
+	bool compensates; /* it takes another back */
 };
 
 static int
@@ -183,14 +188,16 @@ stands(struct ledger *l, enum statement by, struct str what, struct standing *re
 	ret->owner = sqlite3_column_int64(st, COL_OWNER);
 	ret->at_us = sqlite3_column_int64(st, COL_AT);
 	ret->expires_us = sqlite3_column_int64(st, COL_EXPIRES);
+	ret->compensates = db_text(st, COL_COMPENSATES).ptr != NULL;
 	return SQLITE_OK;
 }
 
+/* What takes another back is done once, however long ago: its key stands as long as it does. */
 static bool
 is_over(const struct standing *s)
 {
 	return s->state == CLAIM_FAILED ||
-	       (s->state == CLAIM_DONE && s->expires_us <= clock_wall_us());
+	       (s->state == CLAIM_DONE && !s->compensates && s->expires_us <= clock_wall_us());
 }
 
 /* Copied: the row is gone when whoever asked hears of it. */

@@ -1,4 +1,5 @@
 """Effects that are no files are taken back by the tool that can: once, newest first, whatever happens in between."""
+import datetime
 import json
 import os
 import signal
@@ -321,6 +322,29 @@ def test_7_after_a_kill_it_is_taken_back_once(box):
         ran_once += times
         d.g.stop()
     assert ran_once >= 2
+
+
+def test_7_it_is_taken_back_once_whatever_keys_are_kept_for(box):
+    """Killed when it was taken back and not yet noted; asked again when its key would be forgotten."""
+    d = Desk(box, "toolbox: {default_idempotency_ttl: 1}")
+    call = d.book(d.g.session())
+    d.g.stop()
+    box.env["HOLDFAST_CRASH_AT"] = "settled"
+    g = d.serve()
+    try:
+        g.request("POST", "/undo", {"call": call})
+    except OSError:
+        pass
+    del box.env["HOLDFAST_CRASH_AT"]
+    g.process.wait()
+    box.gateways.remove(g)
+    d.serve()
+    assert d.effect(call)["compensation_state"] == "running" and len(d.did("unbook")) == 1
+    (back,) = [e for e in d.g.ok("GET", "/effects")["effects"] if e.get("compensates")]
+    until(lambda: datetime.datetime.now(datetime.timezone.utc) > datetime.datetime.fromisoformat(
+        back["expires_at"].replace("Z", "+00:00")), "the key is old")
+    assert d.undo(call=call)["undone"] == 1 and len(d.did("unbook")) == 1, d.did()
+    assert d.effect(call)["compensation_state"] == "done"
 
 
 def test_7_killed_while_the_tool_is_at_work(box):

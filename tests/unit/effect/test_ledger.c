@@ -329,6 +329,58 @@ compensation_begins_once(void **state)
 	ledger_free(l);
 }
 
+/* As long as there is something to take back, nobody does it again. */
+static void
+test_7_what_takes_back_stands_for_ever(void **state)
+{
+	struct ledger *l = open_ledger();
+	struct claims *c = ledger_claims(l);
+	struct buf out = BUF_INIT(1 * MIB);
+	struct err e;
+
+	(void)state;
+	take(l, "booking", "eff_1");
+	settle(l, "eff_1", CLAIM_DONE, "{}");
+	struct effect_record back = record;
+	back.compensates = S("eff_1");
+	struct claim_ask ask = {.key = S("compensate"),
+				.digest = S(DIGEST),
+				.effect = S("eff_2"),
+				.record = &back};
+	assert_int_equal(c->ops->take(c, &ask, answer, NULL), 0);
+	loop_run(loop);
+	assert_int_equal(came.state, CLAIM_NONE);
+	settle(l, "eff_2", CLAIM_DONE, "{\"r\":1}"); /* its time is over at once */
+	assert_int_equal(look(l, "compensate"), CLAIM_DONE);
+	ask.effect = S("eff_3");
+	assert_int_equal(c->ops->take(c, &ask, answer, NULL), 0);
+	loop_run(loop);
+	assert_int_equal(came.state, CLAIM_DONE);
+	assert_string_equal(came.result, "{\"r\":1}");
+	assert_string_equal(came.effect, "eff_2");
+	ledger_prune(l, INT64_MAX); /* the key of the booking still counts */
+	assert_int_equal(look(l, "compensate"), CLAIM_DONE);
+	verifies(l, true);
+
+	/* Without it there is nothing left to take back. */
+	take_with(l, NULL, "eff_4", DIGEST, false, 0);
+	settle(l, "eff_4", CLAIM_DONE, "{}");
+	back.compensates = S("eff_4");
+	ask.key = S("other");
+	ask.effect = S("eff_5");
+	assert_int_equal(c->ops->take(c, &ask, answer, NULL), 0);
+	loop_run(loop);
+	settle(l, "eff_5", CLAIM_DONE, "{}");
+	for (int i = 0; i < 2; i++) {
+		ledger_prune(l, INT64_MAX);
+		assert_int_equal(look(l, "other"), i ? CLAIM_NONE : CLAIM_DONE);
+		assert_int_equal(ledger_show(l, S("eff_4"), &out, &e), E_NO_EFFECT);
+	}
+	verifies(l, true);
+	buf_done(&out);
+	ledger_free(l);
+}
+
 static size_t
 recalled(struct ledger *l, const char *effect, struct buf *given)
 {
@@ -659,6 +711,7 @@ main(void)
 	    TEST(the_living_are_left_alone),
 	    TEST(forgetting_keeps_the_chain),
 	    TEST(compensation_begins_once),
+	    TEST(test_7_what_takes_back_stands_for_ever),
 	    TEST(test_7_what_was_given_is_kept_until_it_is_taken_back),
 	    TEST(parts_come_back_as_they_were),
 	    TEST(test_7_an_error_comes_back_as_it_was),
