@@ -90,12 +90,13 @@ effect_step_judge(struct gateway *gw, struct effect_step *s, bool files)
 	const struct json *record = json_root(s->doc);
 	struct str stage = json_str(json_get(record, S("compensation_state")));
 	struct str by = json_str(json_get(record, S("compensation_id")));
-	const char *why = files ? NULL
-				: why_not(gw, s, json_str(json_get(record, S("state"))),
-					  json_str(json_get(record, S("policy"))));
 
-	s->files = files;
 	s->tool_back = tool_back(gw, s);
+	/* What its tool can take back is more than files; those are looked at last in any case. */
+	s->files = files && !s->tool_back.len;
+	const char *why = s->files ? NULL
+				   : why_not(gw, s, json_str(json_get(record, S("state"))),
+					     json_str(json_get(record, S("policy"))));
 	if (str_is(stage, "done")) {
 		s->before = true;
 		snprintf(s->by_call.text, sizeof(s->by_call.text), "%.*s", STR_ARG(by));

@@ -65,7 +65,7 @@ effect_read(struct undoing *u, const struct json *row)
 			return err_plain(&u->err, E_NOMEM);
 	}
 	s->unread = record_read(u, s, s->id) < 0;
-	s->files = has_files(u, s->call);
+	s->files = !s->unread && has_files(u, s->call);
 	*u->effects_end = s;
 	u->effects_end = &s->next;
 	return 0;
@@ -99,10 +99,13 @@ last_change_there(struct undoing *u)
 	for (struct json_iter it = json_iter(doc ? json_root(doc) : NULL);
 	     !u->last_change[0] && json_next(&it);) {
 		struct str where = json_str(json_get(it.value, S("workspace")));
-		if (json_bool(json_get(it.value, S("undoable"))) &&
-		    (!u->ask.workspace.ptr || str_eq(where, u->ask.workspace)))
-			snprintf(u->last_change, sizeof(u->last_change), "%.*s",
-				 STR_ARG(json_str(json_get(it.value, S("at")))));
+		if (!json_bool(json_get(it.value, S("undoable"))) ||
+		    (u->ask.workspace.ptr && !str_eq(where, u->ask.workspace)))
+			continue;
+		snprintf(u->last_change, sizeof(u->last_change), "%.*s",
+			 STR_ARG(json_str(json_get(it.value, S("at")))));
+		snprintf(u->last_call.text, sizeof(u->last_call.text), "%.*s",
+			 STR_ARG(json_str(json_get(it.value, S("call_id")))));
 	}
 	json_doc_unref(doc);
 	buf_done(&rows);

@@ -349,7 +349,8 @@ settle_last(struct undoing *u)
 		if (s->files || s->err.code < 0 || !in_workspace(u, s))
 			continue;
 		struct str at = json_str(json_get(json_root(s->doc), S("executed_at")));
-		if (str_cmp(at, str_of(u->last_change)) <= 0)
+		if (str_cmp(at, str_of(u->last_change)) <= 0 &&
+		    !str_eq(s->call, id_str(&u->last_call))) /* or it is both */
 			break;
 		u->ask.call = arena_str(u->arena, s->call);
 		u->ask.last = !u->ask.call.ptr;

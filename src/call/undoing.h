@@ -25,6 +25,7 @@ struct undoing {
 	size_t numbers;
 	bool found_last;              /* which call is meant by `last` is known, if any */
 	char last_change[CLOCK_TEXT]; /* when the last file was changed there; "": never */
+	struct id last_call;          /* by whom */
 	struct workspace *where;      /* for calls that take effects back; NULL: not yet, or none */
 	char where_path[LIMIT_PATH];
 	struct err where_err;

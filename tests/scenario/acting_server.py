@@ -3,7 +3,7 @@
     acting_server.py LOG
 
 The log is the judge of what was done and how often. An argument "seat" of "bad" makes a call fail, "slow" never ends; those of
-MORE have more in what is told of them.
+MORE have more in what is told of them. A file that is named as "touch" is made.
 """
 import json
 import os
@@ -33,6 +33,8 @@ def act(name, arguments):
     fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.write(fd, line.encode())
     os.close(fd)
+    if "touch" in arguments:
+        open(arguments["touch"], "w").close()
     while arguments.get("seat") == "slow" and name == "unbook":
         time.sleep(0.1)
     if arguments.get("seat") == "bad" and name == "unbook":

@@ -260,6 +260,34 @@ def test_7_many_effects_of_one_turn_are_all_taken_back(box):
     assert sorted(r["seat"] for r in d.did("unbook")) == seats, d.did()
 
 
+def test_7_files_keep_no_tool_from_taking_back(box):
+    """Somebody changes a file meanwhile, and that cannot be undone; the booking can."""
+    d = Desk(box, tools=BACK.replace("side_effect_policy: compensatable", "side_effect_policy: compensatable\n    track_changes: true"))
+    call = d.g.call(d.g.session(), "desk__book", {"seat": "1A", "touch": os.path.join(box.workspace, "new")}).outcome["call_id"]
+    assert [c["path"] for c in d.g.ok("GET", "/changes")["changes"]] == ["new"]
+    done = d.undo(call=call)
+    assert done["undone"] == 1 and [r["ok"] for r in done["effects"]] == [True] and not done["files"][0]["ok"], done
+    assert [r["seat"] for r in d.did("unbook")] == ["1A"] and d.effect(call)["compensation_state"] == "done"
+
+
+def test_7_both_halves_are_taken_back(box):
+    """A tool that writes a file, and has one that takes back what else it does."""
+    d = Desk(box, tools="""
+  write_file:
+    side_effect_policy: compensatable
+    compensation_tool: desk__unbook
+    compensation_args: {seat: /args/path}
+""")
+    s = d.g.session()
+    where = os.path.realpath(box.workspace)
+    for name, order in (("f", lambda call: {"call": call}), ("g", lambda call: {"last": True, "workspace": where})):
+        call = d.g.call(s, "write_file", {"path": name, "content": "x"}).outcome["call_id"]
+        done = d.undo(**order(call))
+        assert (done["undone"], done["failed"]) == (2, 0) and not box.exists(name), done
+        assert d.did("unbook")[-1]["seat"] == name and d.effect(call)["compensation_state"] == "done"
+    assert len(d.did("unbook")) == 2
+
+
 def test_7_its_session_is_ended_while_a_person_thinks(box):
     d = Desk(box, confirm="prompt")
     call = d.book(d.g.session())
