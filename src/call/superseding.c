@@ -316,13 +316,11 @@ superseding_effect_begins(struct call *c)
 	c->turn->effects_running++;
 }
 
-/* Did it happen, as far as anybody knows? What was interrupted may have. */
+/* Did it happen, or a part of it, as far as anybody knows? By what the ledger goes by (claim.c). */
 static bool
 may_have_happened(const struct call *c)
 {
-	if (c->out.err.code == 0 && c->out.success)
-		return true;
-	return c->ending || (c->out.broke && !c->out.never_left);
+	return c->left_behind || c->ran_well || c->ran_badly || c->doubt;
 }
 
 void

@@ -5,6 +5,7 @@ import re
 import sys
 import threading
 
+from http_server import Server
 from lib import until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -245,6 +246,22 @@ def test_7_giving_up_a_turn_takes_back_what_it_did(box):
     assert turn["compensation"]["undone"] == 1 and turn["compensation"]["failed"] == 0, turn
     (told,) = d.events(s, "supersede.executed")
     assert told["compensated"] == 1 and told["interrupt_point"] == "desk__pay", told
+
+
+def test_7_an_effect_counts_by_what_the_ledger_says(box):
+    """Refused is not done; an error of a tool that may have done half of its work is."""
+    definition = {"name": "order", "description": "Orders.", "gateway": "http", "gateway_config": {}}
+    with Server() as server:
+        server.plan("/order", lambda h: h.answer(429, {"message": "tomorrow"}, Retry_After="86400"))
+        definition["gateway_config"]["url"] = server.url + "/order"
+        d = Desk(box, "definitions: [%s]\ntool_gateway: {providers: {http: {allow: [127.0.0.1]}}}" % json.dumps(definition), network="auto")
+        s = d.session(turn_groups=True)
+        for call, state, committed in ((("order", {}), "failed", False), (("desk__unbook", {"seat": "bad"}), "done", True)):
+            turn = d.over(s, d.begin(s, call))
+            assert turn["calls"][0]["is_error"] and turn.get("committed", False) is committed, turn
+            (effect,) = d.g.ok("GET", "/effects?call=" + turn["calls"][0]["call_id"])["effects"]
+            assert effect["state"] == state, effect
+            assert len(d.events(s, "commit.reached")) == committed
 
 
 def test_7_what_may_not_be_taken_back_is_not_given_up(box):
