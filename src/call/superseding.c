@@ -140,7 +140,8 @@ decide(struct gateway *gw, struct turn *t, enum supersede_action a, const char *
 		a = supersede_default(t);
 		reason = a == QUEUE ? "the turn has had effects" : "the turn has had no effect";
 	}
-	if (a == SUPERSEDE && t->compensatable && gw->supersede.keep_compensatable) {
+	bool takes_back = t->compensatable || t->compensatable_running > 0;
+	if (a == SUPERSEDE && takes_back && gw->supersede.keep_compensatable) {
 		a = QUEUE;
 		reason = "effects of the turn would have to be taken back "
 			 "(tools.side_effects.allow_compensatable_supersede)";
@@ -314,6 +315,7 @@ superseding_effect_begins(struct call *c)
 		return;
 	c->effect_begun = true;
 	c->turn->effects_running++;
+	c->turn->compensatable_running += call_reversibility(c) == REV_COMPENSATABLE;
 }
 
 /* Did it happen, or a part of it, as far as anybody knows? By what the ledger goes by (claim.c). */
@@ -332,6 +334,7 @@ superseding_effect_ends(struct call *c)
 		return;
 	c->effect_begun = false;
 	t->effects_running--;
+	t->compensatable_running -= call_reversibility(c) == REV_COMPENSATABLE;
 	if (!may_have_happened(c))
 		return;
 	t->effects++;

@@ -68,8 +68,9 @@ struct turn {
 
 	/* What it did so far that others can see: done (or nobody knows), and under way. */
 	unsigned effects, effects_running;
-	bool committed;     /* one of them cannot be taken back */
-	bool compensatable; /* one of them can */
+	unsigned compensatable_running; /* of these */
+	bool committed;                 /* one of them cannot be taken back */
+	bool compensatable;             /* one of them can */
 
 	size_t count;
 	size_t settled;

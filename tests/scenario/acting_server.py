@@ -3,7 +3,8 @@
     acting_server.py LOG
 
 The log is the judge of what was done and how often. An argument "seat" of "bad" makes a call fail, "slow" never ends; those of
-MORE have more in what is told of them. A file that is named as "touch" is made.
+MORE have more in what is told of them. A file that is named as "touch" is made, one that
+is named as "until" is waited for.
 """
 import json
 import os
@@ -35,6 +36,8 @@ def act(name, arguments):
     os.close(fd)
     if "touch" in arguments:
         open(arguments["touch"], "w").close()
+    while "until" in arguments and not os.path.exists(arguments["until"]):
+        time.sleep(0.02)
     while arguments.get("seat") == "slow" and name == "unbook":
         time.sleep(0.1)
     if arguments.get("seat") == "bad" and name == "unbook":

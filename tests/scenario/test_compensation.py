@@ -437,6 +437,26 @@ def test_7_superseded_after_a_booking(box):
     assert [r["seat"] for r in d.did("unbook")] == ["1A"]
 
 
+def test_7_what_may_not_be_taken_back_is_not_given_up_while_it_is_under_way(box):
+    d = Desk(box, "acf: {supersede: SUPERSEDE}", BACK + "  side_effects: {allow_compensatable_supersede: false}\n",
+             confirm="auto, desk__pay: prompt")
+    s = d.g.session(turn_groups=True)
+    go = os.path.join(box.dir, "go")
+    turn = d.g.ok("POST", "/sessions/%s/turns" % s, {"wait": False, "content": [
+        {"type": "tool_use", "id": "a", "name": "desk__book", "input": {"seat": "1A", "until": go}},
+        {"type": "tool_use", "id": "b", "name": "desk__pay", "input": {"seat": "1A"}},
+    ]})["turn_id"]
+    until(lambda: d.did("book"), "it is being booked")
+    question = d.g.question(s)
+    d.g.ok("POST", "/sessions/%s/messages" % s, {"content": "no"})
+    d.g.answer(question, "allow")
+    decision = until(lambda: [e["payload"] for e in d.g.events(s) if e["type"] == "supersede.decision"], "it is decided")[0]
+    open(go, "w").close()
+    ended = d.g.turn(s, turn)
+    assert decision["decision"] == "QUEUE" and "allow_compensatable_supersede" in decision["reason"], decision
+    assert ended["state"] == "completed" and len(d.did("pay")) == 1 and not d.did("unbook"), ended
+
+
 def test_7_typed(box):
     d = Desk(box)
     call = d.book(d.g.session())
