@@ -247,6 +247,7 @@ struct undo_order {
 	bool last;
 	struct str workspace;
 	bool force, dry_run;
+	size_t most; /* of the answer: a longer one has its numbers alone. 0: all of it */
 };
 int gateway_undo(struct gateway *gw, const struct undo_order *o, gateway_answer_fn done, void *arg,
 		 struct err *e);

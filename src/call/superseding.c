@@ -389,22 +389,27 @@ end_now(struct gateway *gw, struct turn *t, size_t index, struct turn_result *ca
 }
 
 static void
+not_taken_back(struct turn *t, const struct err *e)
+{
+	struct jw w = jw(&t->taken_back);
+
+	buf_init(&t->taken_back, LIMIT_MESSAGE_BYTES);
+	jw_object(&w);
+	jw_member_z(&w, "error", err_text(e));
+	jw_end(&w);
+}
+
+static void
 taken_back(const struct err *e, struct buf *answer, void *arg)
 {
 	struct ending *end = arg;
 	struct gateway *gw = end->gw;
 	struct turn *t = end->turn;
 
-	if (e->code == 0 && answer->len <= LIMIT_MESSAGE_BYTES) {
+	if (e->code == 0)
 		t->taken_back = buf_take(answer);
-	} else if (e->code < 0 && e->code != E_NO_CALL && e->code != E_NO_TURN &&
-		   e->code != E_NOT_FOUND) {
-		struct jw w = jw(&t->taken_back);
-		buf_init(&t->taken_back, LIMIT_MESSAGE_BYTES);
-		jw_object(&w);
-		jw_member_z(&w, "error", err_text(e));
-		jw_end(&w);
-	}
+	else if (e->code != E_NO_CALL && e->code != E_NO_TURN && e->code != E_NOT_FOUND)
+		not_taken_back(t, e);
 	end_now(gw, t, end->index, &end->came);
 	session_unref(end->session);
 	free(end);
@@ -424,16 +429,18 @@ superseding_settle(struct gateway *gw, struct turn *t, size_t index, struct turn
 		turn_settle(t, index, came);
 		return;
 	}
-	if (t->effects > 0)
-		end = malloc(sizeof(*end));
+	if (t->effects > 0 && !(end = malloc(sizeof(*end)))) {
+		err_plain(&e, E_NOMEM);
+		not_taken_back(t, &e);
+	}
 	if (!end) {
 		end_now(gw, t, index, came);
 		return;
 	}
 	*end = (struct ending){gw, session_ref(t->session), t, index, *came};
 	gw->undoing++;
-	int code =
-	    gateway_undo(gw, &(struct undo_order){.turn = id_str(&t->id)}, taken_back, end, &e);
+	struct undo_order order = {.turn = id_str(&t->id), .most = LIMIT_MESSAGE_BYTES};
+	int code = gateway_undo(gw, &order, taken_back, end, &e);
 	if (code < 0)
 		taken_back(&e, &(struct buf){0}, end);
 }

@@ -182,15 +182,19 @@ step_write(struct jw *w, const struct undo_step *s)
 	jw_end(w);
 }
 
-void
-undo_answer_write(struct jw *w, const struct undoing *u)
+static void
+numbers_write(struct jw *w, const struct undoing *u)
 {
-	jw_object(w);
 	jw_member_z(w, "call_id", u->ask.dry_run ? NULL : u->call.text);
 	jw_member_bool(w, "dry_run", u->ask.dry_run);
 	jw_member_int(w, "undone", (int64_t)u->undone);
 	jw_member_int(w, "failed", (int64_t)u->failed);
 	jw_member_int(w, "irreversible", (int64_t)u->irreversible);
+}
+
+static void
+steps_write(struct jw *w, const struct undoing *u)
+{
 	jw_key(w, "files");
 	jw_array(w);
 	for (const struct step *s = u->first; s; s = s->next)
@@ -202,7 +206,28 @@ undo_answer_write(struct jw *w, const struct undoing *u)
 		if (!s->files && !s->before)
 			effect_step_write(w, s);
 	jw_end(w);
-	if (u->cut)
-		jw_member_bool(w, "truncated", true);
-	jw_end(w);
+}
+
+static void
+answer_write(struct buf *out, const struct undoing *u, bool whole)
+{
+	struct jw w = jw(out);
+
+	jw_object(&w);
+	numbers_write(&w, u);
+	if (whole)
+		steps_write(&w, u);
+	if (u->cut || !whole)
+		jw_member_bool(&w, "truncated", true);
+	jw_end(&w);
+}
+
+void
+undo_answer_write(struct buf *out, const struct undoing *u)
+{
+	answer_write(out, u, true);
+	if (!u->most || (!buf_failed(out) && out->len <= u->most))
+		return;
+	buf_reset(out);
+	answer_write(out, u, false);
 }

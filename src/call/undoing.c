@@ -142,14 +142,13 @@ undo_over(void *arg)
 
 	judge_all(u);
 	struct buf answer = BUF_INIT(2 * STEPS_BYTES);
-	struct jw w = jw(&answer);
 
 	if (!u->ask.dry_run) {
 		undo_tell(u);
 		undo_journal(u, u->undone ? "completed" : "failed");
 	}
 	gw->undoing--;
-	undo_answer_write(&w, u);
+	undo_answer_write(&answer, u);
 	u->done(&u->err, &answer, u->arg);
 	buf_done(&answer);
 	undoing_free(u);
@@ -418,6 +417,7 @@ undoing_new(struct gateway *gw, const struct undo_order *o)
 	u->arena = arena;
 	u->end = &u->first;
 	u->effects_end = &u->effects;
+	u->most = o->most;
 	u->call = id_new("call_");
 	u->opened_us = clock_wall_us();
 	u->opened_mono_us = clock_mono_us();

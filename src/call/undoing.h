@@ -29,7 +29,8 @@ struct undoing {
 	struct workspace *where;      /* for calls that take effects back; NULL: not yet, or none */
 	char where_path[LIMIT_PATH];
 	struct err where_err;
-	bool cut; /* there was no memory for all steps */
+	bool cut;    /* there was no memory for all steps */
+	size_t most; /* of the answer; 0: all of it */
 	struct err err;
 	int64_t opened_us;
 	uint64_t opened_mono_us;
@@ -44,6 +45,6 @@ void undo_plan(struct undoing *u);
 /* undo_told.c: its row of the journal, its events when it is over, and the answer. */
 void undo_journal(const struct undoing *u, const char *state);
 void undo_tell(const struct undoing *u);
-void undo_answer_write(struct jw *w, const struct undoing *u);
+void undo_answer_write(struct buf *out, const struct undoing *u);
 
 #endif

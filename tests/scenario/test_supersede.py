@@ -248,6 +248,23 @@ def test_7_giving_up_a_turn_takes_back_what_it_did(box):
     assert told["compensated"] == 1 and told["interrupt_point"] == "desk__pay", told
 
 
+def test_7_much_that_was_taken_back_is_told_in_numbers(box):
+    d = Desk(box, "acf: {supersede: SUPERSEDE}")
+    s = d.session()
+    paths = ["/".join([letter * 240] * 5) + "/f%d" % n for n, letter in enumerate("ab" * 30)]
+    first = d.begin(s, *[("write_file", {"path": path, "content": "x"}) for path in paths], pay())
+    until(lambda: all(c["settled"] for c in d.turn(s, first)["calls"][:-1]), "the files are written")
+    d.question()
+    d.say(s, "never mind")
+    d.allow()
+    turn = d.over(s, first)
+    assert turn["state"] == "superseded" and not any(box.exists(path) for path in paths), turn["state"]
+    assert turn["compensation"].pop("call_id").startswith("call_"), turn["compensation"]
+    assert turn["compensation"] == {"dry_run": False, "undone": 60, "failed": 0, "irreversible": 0, "truncated": True}, turn["compensation"]
+    (told,) = d.events(s, "supersede.executed")
+    assert (told["compensated"], told["failed"]) == (60, 0), told
+
+
 def test_7_an_effect_counts_by_what_the_ledger_says(box):
     """Refused is not done; an error of a tool that may have done half of its work is."""
     definition = {"name": "order", "description": "Orders.", "gateway": "http", "gateway_config": {}}
