@@ -234,7 +234,7 @@ submit(struct compensating *k, struct err *e)
 		code = agent_named(k->gw->tenants, s->tenant, s->agent, &whose.owner, e);
 	if (code < 0)
 		return code;
-	snprintf(key, sizeof(key), "compensate:%.*s", STR_ARG(s->id));
+	snprintf(key, sizeof(key), COMPENSATION_KEY "%.*s", STR_ARG(s->id));
 	struct call_spec call = {
 	    .tool = tool_back(k->gw, s),
 	    .input_doc = k->input,

@@ -11,6 +11,8 @@
 
 #include "call/gateway.h"
 
+#define COMPENSATION_KEY "compensate:"
+
 /* One effect of the ledger, and what comes of taking it back. Texts live as long. */
 struct effect_step {
 	struct effect_step *next;

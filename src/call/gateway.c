@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "call/compensating.h"
 #include "call/stage.h"
 #include "effect/ledger.h"
 
@@ -80,9 +81,27 @@ refuse_twins(const struct turn_spec *spec, struct err *e)
 	return 0;
 }
 
+/* Whoever took the key of a compensation would keep the effect from being taken back. */
+static int
+refuse_key(const struct call_spec *c, struct err *e)
+{
+	struct str key = c->idempotency_key;
+
+	if (key.ptr && (!key.len || key.len > LIMIT_IDEMPOTENCY_KEY))
+		return err_set(e, E_BAD_REQUEST, "idempotency_key: 1 to %d characters",
+			       LIMIT_IDEMPOTENCY_KEY);
+	if (key.ptr && !c->compensates.ptr && str_starts(key, S(COMPENSATION_KEY)))
+		return err_set(e, E_BAD_REQUEST,
+			       "idempotency_key: what begins with \"" COMPENSATION_KEY
+			       "\" is not the caller's to give");
+	return 0;
+}
+
 static int
 may_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, struct err *e)
 {
+	int code;
+
 	if (gw->stopping)
 		return err_plain(e, E_STOPPING);
 	if (s->ended)
@@ -93,11 +112,8 @@ may_submit(struct gateway *gw, struct session *s, const struct turn_spec *spec, 
 		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
 			       LIMIT_CALLS_PER_TURN, spec->count);
 	for (size_t i = 0; i < spec->count; i++)
-		if (spec->calls[i].idempotency_key.ptr &&
-		    (!spec->calls[i].idempotency_key.len ||
-		     spec->calls[i].idempotency_key.len > LIMIT_IDEMPOTENCY_KEY))
-			return err_set(e, E_BAD_REQUEST, "idempotency_key: 1 to %d characters",
-				       LIMIT_IDEMPOTENCY_KEY);
+		if ((code = refuse_key(&spec->calls[i], e)) < 0)
+			return code;
 	if (spec->group.len > LIMIT_TURN_GROUP)
 		return err_set(e, E_BAD_REQUEST, "turn_group_id: at most %d characters",
 			       LIMIT_TURN_GROUP);

@@ -288,6 +288,16 @@ def test_7_both_halves_are_taken_back(box):
     assert len(d.did("unbook")) == 2
 
 
+def test_7_nobody_else_takes_the_key_of_a_compensation(box):
+    d = Desk(box)
+    s = d.g.session()
+    call = d.book(s)
+    said = d.g.refused(400, "invalid_content", "POST", "/sessions/%s/turns" % s, {
+        "name": "desk__unbook", "input": {"seat": "9Z"}, "idempotency_key": "compensate:" + d.effect(call)["id"]})
+    assert "idempotency_key" in said and not d.did("unbook"), said
+    assert d.undo(call=call)["undone"] == 1 and [r["seat"] for r in d.did("unbook")] == ["1A"]
+
+
 def test_7_its_session_is_ended_while_a_person_thinks(box):
     d = Desk(box, confirm="prompt")
     call = d.book(d.g.session())
