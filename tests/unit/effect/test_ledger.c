@@ -210,30 +210,54 @@ the_unknown_waits_for_a_word(void **state)
 	ledger_free(l);
 }
 
-/* Dies with an effect under way. */
-static void
-die_started(const char *key)
-{
-	pid_t child = fork();
+/* A process that dies with an effect under way, when it is told to. Made before there is a ledger:
+ * what its thread has locked would stay locked in the child. */
+struct dying {
+	pid_t pid;
+	int go;
+};
 
+static struct dying
+dying_new(const char *key)
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	pid_t child = fork();
 	if (child == 0) {
 		struct err e;
 		struct ledger *l;
+		char go;
+		close(ends[1]);
+		if (read(ends[0], &go, 1) != 1)
+			_exit(1);
 		loop_new(&loop, &e);
 		ledger_open(&(struct ledger_spec){.loop = loop, .path = path}, &l, &e);
 		take(l, key, "eff_dead");
 		_exit(0); /* nothing is closed */
 	}
+	close(ends[0]);
+	return (struct dying){child, ends[1]};
+}
+
+static void
+dying_go(const struct dying *d)
+{
 	int status;
-	assert_int_equal(waitpid(child, &status, 0), child);
+
+	assert_int_equal(write(d->go, "!", 1), 1);
+	assert_int_equal(waitpid(d->pid, &status, 0), d->pid);
 	assert_int_equal(status, 0);
+	close(d->go);
 }
 
 static void
 the_dead_are_looked_into_at_the_opening(void **state)
 {
+	struct dying d = dying_new("k");
+
 	(void)state;
-	die_started("k");
+	dying_go(&d);
 	verdict = CLAIM_UNKNOWN;
 	struct ledger *l = open_ledger();
 	assert_int_equal(ledger_unknown(l), 1);
@@ -247,10 +271,11 @@ the_dead_are_looked_into_at_the_opening(void **state)
 static void
 the_dead_are_looked_into_when_they_are_met(void **state)
 {
+	struct dying d = dying_new("k");
 	struct ledger *l = open_ledger();
 
 	(void)state;
-	die_started("k");
+	dying_go(&d);
 	verdict = CLAIM_DONE;
 	assert_int_equal(look(l, "k"), CLAIM_DONE); /* a look alone has to write */
 	assert_string_equal(came.result, "");
@@ -491,6 +516,7 @@ test_7_an_error_comes_back_as_it_was(void **state)
 static void
 test_7_what_is_at_work_is_not_settled_by_others(void **state)
 {
+	struct dying d = dying_new("j");
 	struct ledger *a = open_ledger(), *b = open_ledger();
 
 	(void)state;
@@ -501,7 +527,7 @@ test_7_what_is_at_work_is_not_settled_by_others(void **state)
 	assert_int_equal(take(b, "k", "eff_2"), CLAIM_STARTED);
 	assert_int_equal(settle(a, "eff_1", CLAIM_DONE, "{}"), CLAIM_DONE);
 	/* Of one that is dead a person may tell at once. */
-	die_started("j");
+	dying_go(&d);
 	verdict = CLAIM_UNKNOWN;
 	assert_int_equal(settle_by(b, "eff_dead", CLAIM_DONE, NULL, "person"), CLAIM_DONE);
 	assert_int_equal(look(a, "j"), CLAIM_DONE);
