@@ -430,10 +430,10 @@ test_7_what_was_given_is_kept_until_it_is_taken_back(void **state)
 	struct err e;
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		char id[] = "eff_0";
 		id[4] += (char)i;
-		take(l, NULL, id);
+		take(l, i == 3 ? "kept" : NULL, id);
 		struct claim_end end = {.effect = str_of(id),
 					.state = CLAIM_DONE,
 					.result = S("{}"),
@@ -470,6 +470,7 @@ test_7_what_was_given_is_kept_until_it_is_taken_back(void **state)
 	ledger_prune(l, INT64_MAX);
 	look(l, "k");
 	assert_int_equal(ledger_recall(l, S("eff_2"), &out, &given, &e), E_NO_EFFECT);
+	assert_int_equal(recalled(l, "eff_3", &given), 11); /* its key still counts */
 	verifies(l, true);
 	buf_done(&out);
 	buf_done(&given);
