@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include "call/stage.h"
+#include "effect/ledger.h"
 
 #define CONFIG                                                                                     \
 	"tool_confirmation: {default: {WRITE: auto, EXECUTE: auto}}\n"                             \
@@ -285,6 +286,71 @@ a_late_report_is_thrown_away_and_told(void **state)
 	puppet_give(w, "list_dir", before);
 }
 
+static bool
+is_given(struct world *w, const char *effect, const char *wanted)
+{
+	struct buf out = BUF_INIT(1 * MIB), given = BUF_INIT(1 * MIB);
+	struct err e;
+
+	assert_int_equal(ledger_recall(w->hf->ledger, str_of(effect), &out, &given, &e), 0);
+	bool same = str_is(buf_str(&given), wanted);
+	buf_done(&out);
+	buf_done(&given);
+	return same;
+}
+
+/* What it gave in the end is there for taking it back. */
+static void
+test_7_what_is_given_late_is_kept(void **state)
+{
+	struct world *w = world_new("tool_confirmation: {default: {EXECUTE: auto}}\n"
+				    "tools: {shell: {side_effect_policy: compensatable,"
+				    " compensation_tool: list_dir}}\n");
+	struct puppet pu;
+	struct provider *before = puppet_take(w, &pu, "shell");
+	struct result r;
+	char id[64];
+
+	(void)state;
+	world_start(w, "shell", "{\"command\": \"true\"}", &r);
+	UNTIL(w, world_last(w, "tool_side_effect_started"));
+	leave_behind(w, &r);
+	snprintf(id, sizeof(id), "%.*s",
+		 STR_ARG(json_str(
+		     json_get(world_last(w, "tool_side_effect_started"), S("effect_id")))));
+	assert_true(is_given(w, id, ""));
+	output_textf(&pu.job->out, "{\"id\":7}");
+	job_report_soon(pu.job);
+	UNTIL(w, is_given(w, id, "{\"id\":7}"));
+	result_free(&r);
+	puppet_give(w, "shell", before);
+	world_free(w);
+}
+
+/* Told to stop before anything of it had left: the turn has done nothing. */
+static void
+test_7_what_never_left_is_no_effect_of_its_turn(void **state)
+{
+	struct world *w = *state;
+
+	for (int left = 0; left <= 1; left++) {
+		struct puppet pu;
+		struct provider *before = puppet_take(w, &pu, "shell");
+		struct result r;
+		world_start(w, "shell", "{\"command\": \"true\"}", &r);
+		UNTIL(w, call_in(w, PLACE_RUNNING) && pu.started == 1);
+		struct turn *t = call_in(w, PLACE_RUNNING)->turn;
+		call_cancel(call_in(w, PLACE_RUNNING));
+		UNTIL(w, pu.cancelled == 1);
+		fail_job(pu.job, E_CANCELLED, true, !left);
+		UNTIL(w, r.here);
+		assert_int_equal(t->effects, left);
+		assert_int_equal(t->committed, left);
+		result_free(&r);
+		puppet_give(w, "shell", before);
+	}
+}
+
 static void
 nobody_is_told_when_the_gateway_is_gone(void **state)
 {
@@ -313,6 +379,9 @@ main(void)
 	    cmocka_unit_test(only_what_broke_opens_the_breaker),
 	    cmocka_unit_test_setup_teardown(cancel_ends_the_wait, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_late_report_is_thrown_away_and_told, setup, teardown),
+	    cmocka_unit_test(test_7_what_is_given_late_is_kept),
+	    cmocka_unit_test_setup_teardown(test_7_what_never_left_is_no_effect_of_its_turn, setup,
+					    teardown),
 	    cmocka_unit_test_setup_teardown(nobody_is_told_when_the_gateway_is_gone, setup,
 					    teardown),
 	};
