@@ -94,6 +94,48 @@ db_open(const struct db_spec *spec, sqlite3 **ret, struct err *e)
 }
 
 int
+db_version(sqlite3 *db, int *ret)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL);
+
+	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		*ret = sqlite3_column_int(st, 0);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+int
+db_form(sqlite3 *db, int version, const char *sql, struct err *e)
+{
+	char note[48];
+	int there = 0, rc = db_version(db, &there);
+
+	if (rc == SQLITE_OK && there == version)
+		return 0;
+	if (rc == SQLITE_OK && there > version) {
+		err_plain(e, E_STORE);
+		err_inside(e, "the file has version %d, this program knows %d", there, version);
+		return E_STORE;
+	}
+	snprintf(note, sizeof(note), "PRAGMA user_version = %d; COMMIT", version);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, note, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		return 0;
+	db_error(db, "form", e);
+	if (!sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return E_STORE;
+}
+
+int
 db_prepare(sqlite3 *db, const char *const *sql, size_t count, sqlite3_stmt **ret, struct err *e)
 {
 	for (size_t i = 0; i < count; i++)

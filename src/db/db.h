@@ -69,6 +69,14 @@ int db_open(const struct db_spec *spec, sqlite3 **ret, struct err *e);
 
 int db_error(sqlite3 *db, const char *what, struct err *e); /* E_STORE with the reason inside */
 /* All of them; ret has room for `count`. E_STORE. */
+/*
+ * What the file says of itself (PRAGMA user_version): 0 when it is new. db_form: where that is
+ * less than `version`, `sql` makes what is missing, and it is noted; nothing is written else.
+ * E_STORE: a later program made it.
+ */
+int db_version(sqlite3 *db, int *ret); /* SQLite's code */
+int db_form(sqlite3 *db, int version, const char *sql, struct err *e);
+
 int db_prepare(sqlite3 *db, const char *const *sql, size_t count, sqlite3_stmt **ret,
 	       struct err *e);
 int db_bind(sqlite3_stmt *st, int at, const struct value *v); /* text must stay until reset */

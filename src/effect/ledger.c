@@ -16,6 +16,8 @@ static const char open_sql[] = "PRAGMA page_size = 4096;"
 			       "PRAGMA secure_delete = ON;"
 			       "PRAGMA trusted_schema = OFF;";
 
+#define FORM_VERSION 2
+
 /* `claim` is the key for as long as this effect stands under it. */
 static const char form_sql[] =
     "CREATE TABLE IF NOT EXISTS effects ("
@@ -35,8 +37,7 @@ static const char form_sql[] =
     "CREATE TABLE IF NOT EXISTS given (effect TEXT PRIMARY KEY, given TEXT);"
     "CREATE TABLE IF NOT EXISTS log ("
     " seq INTEGER PRIMARY KEY, effect TEXT, at_us INTEGER, kind TEXT, body TEXT, hash BLOB);"
-    "CREATE TABLE IF NOT EXISTS anchor (one INTEGER PRIMARY KEY, seq INTEGER, hash BLOB);"
-    "PRAGMA user_version = 1;";
+    "CREATE TABLE IF NOT EXISTS anchor (one INTEGER PRIMARY KEY, seq INTEGER, hash BLOB);";
 
 static const char *const states[CLAIM__COUNT] = {
     [CLAIM_NONE] = "none",     [CLAIM_STARTED] = "started", [CLAIM_DONE] = "done",
@@ -72,9 +73,9 @@ ledger__connect(const struct ledger *l, sqlite3 **ret, struct err *e)
 static int
 form(struct ledger *l, struct err *e)
 {
-	if (sqlite3_exec(l->db, form_sql, NULL, NULL, NULL) != SQLITE_OK)
-		return db_error(l->db, "form", e);
-	return db_prepare(l->db, ledger__sql, ST__COUNT, l->st, e);
+	int code = db_form(l->db, FORM_VERSION, form_sql, e);
+
+	return code < 0 ? code : db_prepare(l->db, ledger__sql, ST__COUNT, l->st, e);
 }
 
 /* What was under way when somebody died is looked into before anything new begins. */

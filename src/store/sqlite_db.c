@@ -43,20 +43,6 @@ db__open(const char *path, const char *name, sqlite3 **ret, struct err *e)
 	return path && parents_make(path, e) < 0 ? E_STORE : db_open(&spec, ret, e);
 }
 
-static int
-version_get(sqlite3 *db, int *ret)
-{
-	sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &st, NULL);
-
-	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		*ret = sqlite3_column_int(st, 0);
-		rc = SQLITE_OK;
-	}
-	sqlite3_finalize(st);
-	return rc;
-}
-
 /* What SQL alone cannot do for the version after this one. */
 static int (*const steps[])(sqlite3 *db) = {NULL, segments__adopt};
 
@@ -80,13 +66,13 @@ db__migrate(sqlite3 *db, struct err *e)
 
 	while (embedded_sql[known].name)
 		known++;
-	int rc = version_get(db, &version);
+	int rc = db_version(db, &version);
 	if (rc == SQLITE_OK && version == known)
 		return 0;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = version_get(db, &version);
+		rc = db_version(db, &version);
 	if (rc == SQLITE_OK && version > known) {
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 		err_plain(e, E_STORE);

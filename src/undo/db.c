@@ -16,6 +16,8 @@ static const char open_sql[] = "PRAGMA page_size = 16384;"
 			       "PRAGMA secure_delete = ON;"
 			       "PRAGMA trusted_schema = OFF;";
 
+#define FORM_VERSION 1
+
 /* Nothing here has a constraint that could refuse a row. Ids are ULIDs behind a prefix: their
  * order is that of time. */
 static const char form_sql[] =
@@ -36,8 +38,7 @@ static const char form_sql[] =
     " undone_by TEXT) WITHOUT ROWID;"
     "CREATE INDEX IF NOT EXISTS changes_call ON changes (call, id);"
     "CREATE INDEX IF NOT EXISTS changes_turn ON changes (turn, id);"
-    "CREATE INDEX IF NOT EXISTS changes_path ON changes (path, id);"
-    "PRAGMA user_version = 1;";
+    "CREATE INDEX IF NOT EXISTS changes_path ON changes (path, id);";
 
 #define COLUMNS                                                                                    \
 	"id, call, turn, session, workspace, tool, path, old, type, before, after, undoes,"        \
@@ -98,10 +99,8 @@ undo__db_open(const char *path, sqlite3 **ret, struct err *e)
 	struct err why = ERR_NONE;
 	int code = db_open(&(struct db_spec){.path = path, .settings = open_sql}, &db, &why);
 
-	if (code == 0 && sqlite3_exec(db, form_sql, NULL, NULL, NULL) != SQLITE_OK) {
-		code = db_error(db, path ? path : "memory", &why);
+	if (code == 0 && (code = db_form(db, FORM_VERSION, form_sql, &why)) < 0)
 		sqlite3_close(db);
-	}
 	if (code < 0)
 		return err_set(e, E_STORE,
 			       "%s cannot be used (%s); nothing else is lost when it is moved away",
