@@ -225,7 +225,9 @@ static int
 launch_prepare(struct launch *s, struct arena *a, struct err *e)
 {
 	if (!minder_find(s->path))
-		return err_errno(e, E_SYSTEM, ENOENT, "holdfast-minder");
+		return err_set(e, E_SYSTEM,
+			       "nothing can be started: holdfast-minder is neither beside the "
+			       "program nor in its libexec directory");
 	if (!a || launch_strings(s, a) < 0)
 		return err_plain(e, E_NOMEM);
 	const char *program = s->spec->argv[0][0] == '/' ? s->spec->argv[0] : NULL;
