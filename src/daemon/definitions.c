@@ -36,14 +36,20 @@ hf__definitions_close(struct hf *hf)
 
 /* ---- setting ---- */
 
+/* All that `from` has, which are these. Frees them; NULL: there was no memory for them. */
 static int
-set(struct hf *hf, const struct config *c, const struct defined_source *from, bool *changed,
-    struct err *e)
+set(struct hf *hf, const struct config *c, struct defined_source from, struct defined_spec *specs,
+    size_t count, bool *changed, struct err *e)
 {
 	bool now = false;
-	int code = defined_set(hf->defined, from, &c->gateways, &now, e);
 
+	if (!specs)
+		return err_plain(e, E_NOMEM);
+	from.specs = specs;
+	from.count = count;
+	int code = defined_set(hf->defined, &from, &c->gateways, &now, e);
 	*changed = *changed || now;
+	free(specs);
 	return code;
 }
 
@@ -54,18 +60,11 @@ set_own(struct hf *hf, const struct config *c, bool *changed, struct err *e)
 	struct defined_spec *specs = calloc(c->definition_count + 1, sizeof(*specs));
 	size_t n = 0;
 
-	if (!specs)
-		return err_plain(e, E_NOMEM);
-	for (size_t i = 0; i < c->definition_count; i++)
+	for (size_t i = 0; specs && i < c->definition_count; i++)
 		if (c->definitions[i].definition)
 			specs[n++] = (struct defined_spec){c->definitions[i].definition, &vars};
-	struct defined_source from = {.name = CONFIG_SOURCE,
-				      .confirm = -1,
-				      .specs = specs,
-				      .count = n};
-	int code = set(hf, c, &from, changed, e);
-	free(specs);
-	return code;
+	return set(hf, c, (struct defined_source){.name = CONFIG_SOURCE, .confirm = -1}, specs, n,
+		   changed, e);
 }
 
 static int
@@ -76,22 +75,14 @@ set_import(struct hf *hf, const struct config *c, const struct config_import *im
 	struct defined_spec *specs = calloc(im->count + 1, sizeof(*specs));
 	char name[sizeof(IMPORT_SOURCE) + 80];
 
-	if (!specs)
-		return err_plain(e, E_NOMEM);
-	for (size_t i = 0; i < im->count; i++)
+	for (size_t i = 0; specs && i < im->count; i++)
 		specs[i] = (struct defined_spec){im->definitions[i], &vars};
 	snprintf(name, sizeof(name), IMPORT_SOURCE "%.*s", STR_ARG(im->name));
-	struct defined_source from = {
-	    .name = str_of(name),
-	    .ns = im->name,
-	    .server = im->name,
-	    .confirm = im->confirm,
-	    .specs = specs,
-	    .count = im->count,
-	};
-	int code = set(hf, c, &from, changed, e);
-	free(specs);
-	return code;
+	struct defined_source from = {.name = str_of(name),
+				      .ns = im->name,
+				      .server = im->name,
+				      .confirm = im->confirm};
+	return set(hf, c, from, specs, im->count, changed, e);
 }
 
 static bool
@@ -141,21 +132,14 @@ set_made(struct hf *hf, const struct config *c, bool *changed, struct err *e)
 	struct defined_spec *specs = calloc(hf->made_count + 1, sizeof(*specs));
 	size_t n = 0;
 
-	if (!specs)
-		return err_plain(e, E_NOMEM);
-	for (size_t i = 0; i < hf->made_count; i++) {
+	for (size_t i = 0; specs && i < hf->made_count; i++) {
 		struct definition *d = hf->made[i].definition;
 		const struct tenant *of = tenant_find(hf->tenants, d->tenant);
 		if (of && tenant_stays(of) && !has_name(c, d->name))
 			specs[n++] = (struct defined_spec){d, &vars};
 	}
-	struct defined_source from = {.name = MADE_SOURCE,
-				      .confirm = -1,
-				      .specs = specs,
-				      .count = n};
-	int code = set(hf, c, &from, changed, e);
-	free(specs);
-	return code;
+	return set(hf, c, (struct defined_source){.name = MADE_SOURCE, .confirm = -1}, specs, n,
+		   changed, e);
 }
 
 static void
