@@ -80,6 +80,14 @@ entry_drop(struct segments *all, const char *log, const char *first, int64_t seq
 	return op(all, SEGMENT_DROP, values, ARRAY_LEN(values));
 }
 
+/* One long record must not keep its room for ever. */
+static void
+packed_drop(struct segments *all)
+{
+	if (all->packed.cap > 2 * LIMIT_STORE_SEGMENT)
+		buf_done(&all->packed);
+}
+
 static struct value
 lines_value(struct segments *all, const struct segment *s)
 {
@@ -115,6 +123,7 @@ segments__insert(struct segments *all, struct segment *s)
 	const struct value lines = lines_value(all, s);
 	int rc = op(all, SEGMENT_LINES, &lines, 1);
 
+	packed_drop(all);
 	if (rc != SQLITE_OK)
 		return rc;
 	s->seq = sqlite3_last_insert_rowid(all->db);
@@ -128,6 +137,7 @@ segments__replace(struct segments *all, const struct segment *s, const char *fir
 	const struct value values[] = {lines_value(all, s), value_int(s->seq)};
 	int rc = op(all, SEGMENT_LINES_AGAIN, values, ARRAY_LEN(values));
 
+	packed_drop(all);
 	if (rc == SQLITE_OK && sqlite3_changes(all->db) == 0)
 		return SQLITE_NOTFOUND;
 	if (rc == SQLITE_OK)
