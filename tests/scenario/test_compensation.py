@@ -331,6 +331,21 @@ def test_7_what_cannot_be_filled_in_is_said(box):
     assert not d.did("unbook")
 
 
+def undo_and_die(box, d, call, point):
+    """Asks to take it back of a gateway that ends at this point, if it comes there; then there is another."""
+    d.g.stop()
+    box.env["HOLDFAST_CRASH_AT"] = point
+    g = d.serve()
+    del box.env["HOLDFAST_CRASH_AT"]
+    try:
+        g.request("POST", "/undo", {"call": call})
+        g.stop()
+    except OSError:
+        g.process.wait()
+        box.gateways.remove(g)
+    d.serve()
+
+
 def test_7_after_a_kill_it_is_taken_back_once(box):
     """Killed at each step of taking back: asked again afterwards, it has happened at most once."""
     ran_once = 0
@@ -338,20 +353,7 @@ def test_7_after_a_kill_it_is_taken_back_once(box):
         d = Desk(box)
         seat = "k" + point
         call = d.book(d.g.session(), seat)
-        d.g.stop()
-        box.env["HOLDFAST_CRASH_AT"] = point
-        g = d.serve()
-        try:
-            g.request("POST", "/undo", {"call": call})
-        except OSError:
-            pass
-        del box.env["HOLDFAST_CRASH_AT"]
-        if g.alive():
-            g.stop()
-        else:
-            g.process.wait()
-            box.gateways.remove(g)
-        d.serve()
+        undo_and_die(box, d, call, point)
         done = d.undo(call=call) if d.effect(call).get("compensation_state") != "done" else None
         times = len([r for r in d.did("unbook") if r["seat"] == seat])
         assert times <= 1, (point, d.did())
@@ -366,17 +368,7 @@ def test_7_it_is_taken_back_once_whatever_keys_are_kept_for(box):
     """Killed when it was taken back and not yet noted; asked again when its key would be forgotten."""
     d = Desk(box, "toolbox: {default_idempotency_ttl: 1}")
     call = d.book(d.g.session())
-    d.g.stop()
-    box.env["HOLDFAST_CRASH_AT"] = "settled"
-    g = d.serve()
-    try:
-        g.request("POST", "/undo", {"call": call})
-    except OSError:
-        pass
-    del box.env["HOLDFAST_CRASH_AT"]
-    g.process.wait()
-    box.gateways.remove(g)
-    d.serve()
+    undo_and_die(box, d, call, "settled")
     assert d.effect(call)["compensation_state"] == "running" and len(d.did("unbook")) == 1
     (back,) = [e for e in d.g.ok("GET", "/effects")["effects"] if e.get("compensates")]
     until(lambda: datetime.datetime.now(datetime.timezone.utc) > datetime.datetime.fromisoformat(

@@ -458,7 +458,7 @@ interim_answers_are_passed_over(void **state)
 
 /* A kept connection ends with the second request read: it may have been done already. */
 static void
-a_post_is_never_sent_twice(void **state)
+check_sent_once(void **state, struct fetch_spec spec)
 {
 	static const struct str says[] = {S("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
 					  S("")};
@@ -467,15 +467,21 @@ a_post_is_never_sent_twice(void **state)
 
 	r = (struct rude){.says = says, .count = 2};
 	rude_open(&r);
-	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "POST"});
+	rude_visit(&r, &v, *state, spec);
 	assert_int_equal(v.code, 0);
 	visit_done(&v);
-	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "POST"});
+	rude_visit(&r, &v, *state, spec);
 	assert_int_equal(v.code, E_EXECUTION);
 	assert_true(v.sent);
 	visit_done(&v);
 	rude_close(&r);
 	assert_int_equal(atomic_load(&r.requests), 2);
+}
+
+static void
+a_post_is_never_sent_twice(void **state)
+{
+	check_sent_once(state, (struct fetch_spec){.method = "POST"});
 }
 
 static void
@@ -502,22 +508,7 @@ a_get_is(void **state)
 static void
 test_7_what_is_said_to_be_sent_once_is(void **state)
 {
-	static const struct str says[] = {S("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
-					  S("")};
-	struct rude r;
-	struct visit v;
-
-	r = (struct rude){.says = says, .count = 2};
-	rude_open(&r);
-	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET", .once = true});
-	assert_int_equal(v.code, 0);
-	visit_done(&v);
-	rude_visit(&r, &v, *state, (struct fetch_spec){.method = "GET", .once = true});
-	assert_int_equal(v.code, E_EXECUTION);
-	assert_true(v.sent);
-	visit_done(&v);
-	rude_close(&r);
-	assert_int_equal(atomic_load(&r.requests), 2);
+	check_sent_once(state, (struct fetch_spec){.method = "GET", .once = true});
 }
 
 static void
