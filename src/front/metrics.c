@@ -432,11 +432,14 @@ static const struct family {
 };
 
 void
-metrics_write(struct buf *b, const struct gateway *gw)
+metrics_write(struct front *front, struct buf *b)
 {
-	struct sheet s = {.out = b, .gw = gw};
+	struct sheet s = {.out = b, .gw = front->gw};
 
 	read_self(&s);
+	if (front->process_began_s == 0)
+		front->process_began_s = s.started_s;
+	s.started_s = front->process_began_s;
 	for (size_t i = 0; i < ARRAY_LEN(families); i++) {
 		const struct family *f = &families[i];
 		buf_addf(b, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->sentence, f->name, f->kind);
@@ -451,7 +454,7 @@ route_metrics(const struct visit *v)
 	struct buf b = BUF_INIT(LIMIT_METRICS_BYTES);
 	struct err e;
 
-	metrics_write(&b, v->front->gw);
+	metrics_write(v->front, &b);
 	if (!buf_failed(&b)) {
 		http_reply_take(v->http, 200, type_text, &b, NULL);
 		return;

@@ -45,6 +45,7 @@ struct front {
 	struct list lines;                /* struct line: MCP over stdio framing */
 	char *workspace;                  /* own; see front_spec */
 	struct front_mcp mcp;
+	double process_began_s; /* as first told: two clocks make it, and no two readings agree */
 	/* The end: told when the server has stopped and no MCP client is left. */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
@@ -168,7 +169,7 @@ void reply_settled(const struct visit *v, int status, struct buf *body);
 void reply_removed(const struct visit *v, struct str name); /* the same: it is no more */
 
 /* metrics.c */
-void metrics_write(struct buf *b, const struct gateway *gw);
+void metrics_write(struct front *front, struct buf *b);
 
 /* later.c: an answer of the gateway that comes later (gateway_answer_fn); arg is the struct later.
  * new NULL: it has been answered for. */
