@@ -1,4 +1,4 @@
-/* loop.c - libuv, wrapped once: one heap of timers, two queues of deferred calls. */
+/* loop.c - libuv, wrapped once: one heap of timers, three queues of deferred calls. */
 
 #include "loop/loop.h"
 
@@ -25,6 +25,7 @@ struct loop {
 	/* One is filled while the other is worked off, so nothing put off runs at once. */
 	struct list queues[2];
 	unsigned filling;
+	struct list last; /* at the end of the turn */
 
 	/* Work on other threads */
 	uv_async_t works_back; /* has a reference while there is any */
@@ -193,34 +194,61 @@ timer_running(const struct timer *t)
 #define IDLE_ROUNDS 8
 
 static void
+deferred_run(struct node *n)
+{
+	struct deferred *d = CONTAINER_OF(n, struct deferred, node);
+
+	list_remove(n);
+	d->run(d->arg);
+}
+
+static void
 idle_turn(uv_idle_t *idle)
 {
 	struct loop *l = idle->data;
+	struct node *n;
 
 	/* What these defer is mostly all that is left to do: a look at the descriptors between two
 	 * rounds costs a system call. But nobody may keep the loop from them for long. */
 	for (int round = 0; round < IDLE_ROUNDS && l->queues[l->filling].len; round++) {
 		struct list *queue = &l->queues[l->filling];
 		l->filling ^= 1;
-		for (struct node *n; (n = list_first(queue)) != NULL;) {
-			struct deferred *d = CONTAINER_OF(n, struct deferred, node);
-			list_remove(n);
-			d->run(d->arg);
-		}
+		while ((n = list_first(queue)) != NULL)
+			deferred_run(n);
 	}
+	while ((n = list_first(&l->last)) != NULL)
+		deferred_run(n);
 	if (l->queues[l->filling].len == 0)
 		uv_idle_stop(idle);
 }
 
-void
-defer(struct loop *l, struct deferred *d, void (*run)(void *), void *arg)
+static void
+put_off(struct loop *l, struct list *queue, struct deferred *d, void (*run)(void *), void *arg)
 {
 	if (d->node.list)
 		return;
 	d->run = run;
 	d->arg = arg;
-	list_push(&l->queues[l->filling], &d->node);
+	list_push(queue, &d->node);
 	uv_idle_start(&l->idle, idle_turn);
+}
+
+void
+defer(struct loop *l, struct deferred *d, void (*run)(void *), void *arg)
+{
+	put_off(l, &l->queues[l->filling], d, run, arg);
+}
+
+void
+defer_last(struct loop *l, struct deferred *d, void (*run)(void *), void *arg)
+{
+	put_off(l, &l->last, d, run, arg);
+}
+
+bool
+loop_crowded(const struct loop *l)
+{
+	return l->queues[l->filling ^ 1].len + l->last.len > 0;
 }
 
 void
@@ -264,6 +292,7 @@ loop_new(struct loop **ret, struct err *e)
 	l->alarm.data = l->idle.data = l;
 	list_init(&l->queues[0]);
 	list_init(&l->queues[1]);
+	list_init(&l->last);
 	*ret = l;
 	return 0;
 fail:
@@ -283,7 +312,7 @@ loop_free(struct loop *l)
 {
 	if (!l)
 		return;
-	while (l->queues[0].len + l->queues[1].len + l->works > 0)
+	while (l->queues[0].len + l->queues[1].len + l->last.len + l->works > 0)
 		uv_run(&l->uv, l->works > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	CHECK(l->timers == 0);
 	uv_close((uv_handle_t *)&l->alarm, NULL);

@@ -67,6 +67,10 @@ struct deferred {
 };
 void defer(struct loop *l, struct deferred *d, void (*run)(void *),
 	   void *arg); /* no-op if already put off */
+/* The same, at the end of the turn. */
+void defer_last(struct loop *l, struct deferred *d, void (*run)(void *), void *arg);
+/* Others have something to do in this turn. */
+bool loop_crowded(const struct loop *l);
 void defer_cancel(struct deferred *d);
 
 /*

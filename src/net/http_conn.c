@@ -140,6 +140,12 @@ conn_last(struct conn *c)
 		conn__close(c);
 }
 
+static bool
+conn_is_fat(const struct conn *c)
+{
+	return c->body.cap > BODY_KEPT || c->flight[0].cap > BODY_KEPT || c->queue.cap > BODY_KEPT;
+}
+
 /* Back from an answer: give big memory back, go on with what has already come. */
 static void
 conn_resume(struct conn *c)
@@ -173,6 +179,8 @@ conn_stalled(struct conn *c)
 {
 	size_t unsent = uv_stream_get_write_queue_size(&c->uv.stream);
 
+	if (!c->sending)
+		return; /* at the end of this turn */
 	if (unsent >= c->unsent) {
 		conn__close(c);
 		return;
@@ -194,7 +202,7 @@ static const struct conn_rule {
     [CONN_HEAD] = {conn_feed, conn__close, conn_slow, NULL, NULL},
     [CONN_BODY] = {conn_feed, conn__close, conn_slow, NULL, NULL},
     [CONN_CALL] = {conn__hold, conn__close, NULL, NULL, NULL},
-    [CONN_REPLY] = {conn__hold, conn_last, conn_stalled, NULL, conn__answered},
+    [CONN_REPLY] = {conn__hold, conn_last, conn_stalled, conn__send, conn__answered},
     [CONN_STREAM] = {conn__hold, conn__close, conn_stalled, stream__turn, stream__sent},
     [CONN_WIRE] = {wire__input, wire__eof, conn_stalled, wire__turn, wire__turn},
     [CONN_LINGER] = {conn_drop, conn__close, conn__close, NULL, NULL},
@@ -328,6 +336,20 @@ conn__send(struct conn *c)
 	conn__deadline(c, c->server->spec.limits.stall_ms);
 }
 
+void
+conn__finish(struct conn *c)
+{
+	c->state = CONN_REPLY;
+	defer_cancel(&c->turn); /* of the answer before; here it would send this one again */
+	if (!loop_crowded(c->server->loop)) {
+		conn__send(c);
+		return;
+	}
+	/* All that are made in this turn go out one behind the other: a client that is woken for
+	 * each of them costs more than its answer. */
+	defer_last(c->server->loop, &c->turn, conn_turn, c);
+}
+
 /* The end */
 
 static void
@@ -362,7 +384,8 @@ conn__answered(struct conn *c)
 	c->state = CONN_IDLE;
 	conn__deadline(c, c->server->spec.limits.idle_ms);
 	conn__listen(c);
-	conn__soon(c);
+	if (c->pending.len || c->eof || conn_is_fat(c)) /* mostly not: a turn costs something */
+		conn__soon(c);
 }
 
 void

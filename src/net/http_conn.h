@@ -143,10 +143,11 @@ void conn__listen(struct conn *c);                 /* go on reading, unless too 
 void conn__hold(struct conn *c, struct str bytes); /* pending: not their turn yet */
 bool conn__admit(struct conn *c);                  /* what spec.head says; false: answered */
 void conn__deadline(struct conn *c, unsigned delay_ms); /* 0: none */
-void conn__send(struct conn *c);                        /* flight[], then the state's `sent` */
-void conn__soon(struct conn *c);                        /* the state's `turn`, not now */
-void conn__answered(struct conn *c);                    /* the next request, or the end */
-void conn__stop(struct conn *c);                        /* unless it is answering */
+void conn__finish(struct conn *c);   /* flight[] is the answer, now or when the turn ends */
+void conn__send(struct conn *c);     /* flight[], then the state's `sent` */
+void conn__soon(struct conn *c);     /* the state's `turn`, not now */
+void conn__answered(struct conn *c); /* the next request, or the end */
+void conn__stop(struct conn *c);     /* unless it is answering */
 
 /* http_parse.c */
 enum parsed { PARSED_PART, PARSED_WHOLE, PARSED_BAD };

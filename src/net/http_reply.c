@@ -49,6 +49,9 @@ phrase(int status)
 	return ""; /* the standard lets it be empty */
 }
 
+/* A body up to here is copied behind the head: one piece is written for less than three. */
+#define JOINED_BYTES (4 * KIB)
+
 #define SECURITY_HEADERS                                                                           \
 	"X-Content-Type-Options: nosniff\r\n"                                                      \
 	"Cache-Control: no-store\r\n"                                                              \
@@ -96,6 +99,11 @@ conn_reply_around(struct conn *c, int status, const char *type, struct buf *body
 	buf_init(&c->flight[2], around[1].len);
 	if (bodyless) {
 		buf_done(body);
+	} else if (body->len <= JOINED_BYTES) {
+		buf_add(head, around[0]);
+		buf_add(head, buf_str(body));
+		buf_add(head, around[1]);
+		buf_done(body);
 	} else {
 		buf_add(head, around[0]);
 		buf_add(&c->flight[2], around[1]);
@@ -105,8 +113,7 @@ conn_reply_around(struct conn *c, int status, const char *type, struct buf *body
 		conn__close(c);
 		return;
 	}
-	c->state = CONN_REPLY;
-	conn__send(c);
+	conn__finish(c);
 }
 
 static void

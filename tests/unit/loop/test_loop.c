@@ -263,6 +263,48 @@ what_is_put_off_while_others_run_comes_after_them(void **state)
 }
 
 static void
+note_the_crowd(void *arg)
+{
+	fire(arg);
+	note(loop_crowded(loop) ? '+' : '-');
+}
+
+static void
+the_last_come_when_the_others_of_the_turn_have(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'}, z = {.letter = 'z'};
+
+	(void)state;
+	defer_last(loop, &z.deferred, fire, &z);
+	defer_last(loop, &victim.deferred, fire, &victim);
+	defer(loop, &a.deferred, run_thrice, &a);
+	defer(loop, &b.deferred, fire, &b);
+	defer_cancel(&victim.deferred);
+	loop_run(loop);
+	assert_string_equal(trace, "abaaz");
+}
+
+static void
+a_turn_is_crowded_while_somebody_has_to_do_in_it(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'}, z = {.letter = 'z'};
+
+	(void)state;
+	assert_false(loop_crowded(loop));
+	defer(loop, &a.deferred, note_the_crowd, &a);
+	defer(loop, &b.deferred, note_the_crowd, &b);
+	defer_last(loop, &z.deferred, fire_and_stop, &z);
+	assert_true(loop_crowded(loop));
+	loop_run(loop);
+	assert_string_equal(trace, "a+b+z"); /* the last one wants to write, too */
+	assert_false(loop_crowded(loop));
+	defer(loop, &a.deferred, note_the_crowd, &a);
+	(void)timer_start(loop, &z.timer, 1, stop, NULL);
+	loop_run(loop);
+	assert_string_equal(trace, "a+b+za-");
+}
+
+static void
 a_deferred_call_may_free_itself(void **state)
 {
 	struct deferred *d = calloc(1, sizeof(*d));
@@ -493,6 +535,8 @@ main(void)
 	    LOOP_TEST(a_cancelled_deferred_call_does_not_run),
 	    LOOP_TEST(a_deferred_call_may_cancel_one_of_the_same_turn),
 	    LOOP_TEST(what_is_put_off_while_others_run_comes_after_them),
+	    LOOP_TEST(the_last_come_when_the_others_of_the_turn_have),
+	    LOOP_TEST(a_turn_is_crowded_while_somebody_has_to_do_in_it),
 	    LOOP_TEST(a_deferred_call_may_free_itself),
 	    LOOP_TEST(work_runs_on_another_thread_and_is_done_on_the_loop),
 	    LOOP_TEST(a_message_from_another_thread_wakes_the_loop),

@@ -149,6 +149,44 @@ a_long_pipeline_is_bounded_and_complete(void **state)
 	close(fd);
 }
 
+static struct {
+	int fd;
+	struct str text;
+} pipelined;
+
+static void
+job_send_pipelined(struct house *h)
+{
+	(void)h;
+	raw_send(pipelined.fd, pipelined.text);
+}
+
+/* Both are in the socket before the first is read, and the first ends where a read does: so the
+ * second is answered before the connection has had the turn that the first left it. */
+static void
+test_5_a_long_answer_right_behind_a_long_request(void **state)
+{
+	struct house *h = *state;
+	struct buf all = BUF_INIT(MIB);
+	struct answer a;
+
+	buf_addz(&all, "POST /none HTTP/1.1\r\nHost: x\r\nContent-Length: ");
+	buf_addf(&all, "%zu\r\n\r\n", 128 * KIB - all.len - strlen("123456\r\n\r\n"));
+	while (all.len < 128 * KIB)
+		buf_addc(&all, 'x');
+	buf_addz(&all, GET("/huge"));
+	pipelined.fd = raw_unix(h);
+	pipelined.text = buf_str(&all);
+	house_await_connections(h, 1);
+	house_do(h, job_send_pipelined);
+	assert_int_equal(raw_status(pipelined.fd), 204);
+	answer_read(pipelined.fd, &a);
+	assert_int_equal(a.body.len, HUGE_BYTES);
+	answer_done(&a);
+	buf_done(&all);
+	close(pipelined.fd);
+}
+
 static const char chunked_request[] =
     "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
     "\r\n4;ext=1\r\nWiki\r\n5\r\npedia\r\n0\r\nTrail: er\r\n\r\n";
@@ -646,6 +684,7 @@ main(void)
 	    IN_HOUSE(a_peer_that_leaves_before_the_answer_is_reported_once),
 	    IN_HOUSE(an_answer_may_cross_the_peers_leaving),
 	    IN_HOUSE(a_big_answer_arrives_whole),
+	    IN_HOUSE(test_5_a_long_answer_right_behind_a_long_request),
 	    cmocka_unit_test(test_7_a_query_can_be_read_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
