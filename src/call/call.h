@@ -56,6 +56,7 @@ struct call {
 	int stage;         /* in gw->chain; -1 before the first */
 	bool returning;    /* on the way out */
 	uint64_t since_us; /* monotonic: what came before is charged to its stage */
+	unsigned weight;   /* of its steps: for so many calls they are timed; 0: they are not */
 	enum place place;
 	struct node in_place;
 	struct deferred waking;

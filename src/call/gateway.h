@@ -44,7 +44,9 @@ struct link {
 	const struct stage *stage;
 	struct guest *guest; /* whose it is; NULL: everybody has it */
 	uint64_t entries;
-	uint64_t total_us, max_us; /* of calls in it, what they wait there too */
+	/* Of calls in it, what they wait there too; in a rush those timed stand for all (call.c).
+	 */
+	uint64_t total_us, max_us;
 };
 
 enum place {
@@ -126,6 +128,7 @@ struct gateway {
 	struct map tool_meters, server_meters; /* struct meter (meter.c) */
 	struct list stragglers;                /* jobs that were left behind (late.c) */
 	struct counters count;
+	uint64_t made; /* calls, where not all are timed */
 	struct metrics metrics;
 	bool catching_up;  /* held calls wait for the journal */
 	unsigned watchers; /* people who would see a question */

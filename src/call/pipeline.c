@@ -38,16 +38,33 @@ stage_of(const struct call *c)
 	return c->gw->chain[c->stage].stage;
 }
 
-/* The time since the last look belongs to the stage the call is in: one reading for each step. */
+/* The time since the last look belongs to the stage the call is in, for so many calls. */
 static void
-charge(struct call *c)
+look(struct call *c, unsigned weight)
 {
 	struct link *l = &c->gw->chain[c->stage];
 	uint64_t now = clock_mono_us(), spent = now - c->since_us;
 
-	l->total_us += spent;
-	l->max_us = spent > l->max_us ? spent : l->max_us;
 	c->since_us = now;
+	if (weight == 0)
+		return;
+	l->total_us += spent * weight;
+	l->max_us = spent > l->max_us ? spent : l->max_us;
+}
+
+/* A step takes little longer than the look: not every call is timed. What it waits is, of all. */
+static void
+charge(struct call *c)
+{
+	if (c->weight)
+		look(c, c->weight);
+}
+
+static void
+rest(struct call *c)
+{
+	CHECK(c->place != PLACE_MOVING);
+	look(c, c->weight);
 }
 
 static enum verdict
@@ -78,7 +95,7 @@ go_up(struct call *c)
 		if (!stage_of(c)->after)
 			continue;
 		if (stage_of(c)->after(c) == WAIT) {
-			CHECK(c->place != PLACE_MOVING);
+			rest(c);
 			return;
 		}
 		charge(c);
@@ -90,7 +107,7 @@ go_up(struct call *c)
 static void
 turn_round(struct call *c)
 {
-	charge(c);
+	look(c, c->weight); /* how long it ran is told of every call */
 	c->returning = true;
 	go_up(c);
 }
@@ -119,7 +136,7 @@ advance(struct call *c, enum verdict v)
 			v = enter(c);
 			continue;
 		case NEXT: v = enter(c); continue;
-		case WAIT: CHECK(c->place != PLACE_MOVING); return;
+		case WAIT: rest(c); return;
 		case FAIL:
 			CHECK(c->err.code < 0);
 			turn_round(c);
@@ -135,6 +152,8 @@ wake_now(void *arg)
 {
 	struct call *c = arg;
 
+	if (c->stage >= 0)
+		look(c, 1);
 	if (c->returning) {
 		go_up(c);
 	} else if (c->stage < 0) {

@@ -341,3 +341,21 @@ def test_6_a_hook_reaches_the_workspace_and_nothing_of_ours(box):
     g = box.serve()
     assert not g.call(g.session(), "list_dir", {"path": "."}).is_error
     assert box.read("got.txt") == ""
+
+
+def test_5_what_a_hook_took_is_in_the_time_of_every_call(box):
+    """In a rush not every call is timed step by step; what it waits is."""
+    box.config(json.dumps({"hooks": {"PostToolUse": [{"matcher": "read_file", "command": "sleep 1"}]}}))
+    g = box.serve()
+    sessions = [g.session() for _ in range(5)]
+    for k in range(4):
+        box.write("%d.txt" % k, "hi")
+    for s in sessions:
+        g.message(s, *[("read_file", {"path": "%d.txt" % k}) for k in range(4)], wait=False)
+
+    def done():
+        return [e["payload"]["latency_ms"] for s in sessions for e in g.events(s) if e["type"] == "tool.completed"]
+    until(lambda: len(done()) == 20, "all are over")
+    assert min(done()) >= 1000, done()
+    stages = {s["name"]: s for s in g.ok("GET", "/pipeline")["stages"]}
+    assert stages["hooks"]["total_us"] >= 20 * 1000000, stages["hooks"]
