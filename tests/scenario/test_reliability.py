@@ -403,6 +403,18 @@ def test_6_something_else_between_or_another_result_is_no_circle(box):
     assert not any(c["is_error"] for c in turn["calls"]), turn
 
 
+def test_5_a_long_result_is_known_by_its_length_and_its_ends(box):
+    g = serve(box, {"defaults": {"repeat_limit": 3}})
+    s = g.session()
+    for n in range(6):
+        box.write("a.txt", "line\n" * 40000 + str(n))
+        assert not g.call(s, "read_file", {"path": "a.txt"}).is_error
+    for _ in range(2):
+        assert not g.call(s, "m__look", {"bytes": 200000}).is_error
+    g.start(s, "m__look", {"bytes": 200000})
+    assert "the same call three times in a row" in json.dumps(g.question(s))
+
+
 # Long results
 
 
