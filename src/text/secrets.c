@@ -8,9 +8,7 @@
 
 #include "text/secrets.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "text/secret_place.h"
 
 #define LOOK_BACK 96    /* bytes before a place that scanners may see */
 #define NAME_MAX 64     /* of them, a name that a value is given to */
@@ -328,12 +326,27 @@ one_token(const struct place *p, const struct token *t, struct finding *f)
 	return YES;
 }
 
+/* That begins with this letter or a later one. */
+static size_t
+first_token(char letter)
+{
+	size_t from = 0, to = ARRAY_LEN(tokens);
+
+	while (from < to) {
+		size_t middle = (from + to) / 2;
+		if (tokens[middle].prefix.ptr[0] < letter)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 static enum answer
 token(const struct place *p, struct finding *f)
 {
-	for (size_t i = 0; i < ARRAY_LEN(tokens) && tokens[i].prefix.ptr[0] <= *p->at; i++) {
-		if (tokens[i].prefix.ptr[0] != *p->at)
-			continue;
+	for (size_t i = first_token(*p->at);
+	     i < ARRAY_LEN(tokens) && tokens[i].prefix.ptr[0] == *p->at; i++) {
 		enum answer a = one_token(p, &tokens[i], f);
 		if (a != NO)
 			return a;
@@ -679,124 +692,6 @@ swallow(struct secrets *s, bool last)
 	return s->at < s->len;
 }
 
-/*
- * What can stand second where somebody looks, by the first: most words are passed over here. As
- * many bits as there are letters of one case; the test holds it against the table of tokens.
- */
-#define AT(c) (UINT64_C(1) << ((c)&63))
-static const uint64_t seconds[256] = {
-    ['A'] = AT('K') | AT('S') | AT('B') | AT('I') | AT('G'),
-    ['B'] = AT('e') | AT('E') | AT('a') | AT('A'),
-    ['G'] = AT('O'),
-    ['L'] = AT('S'),
-    ['S'] = AT('G'),
-    ['b'] = AT('e') | AT('E') | AT('a') | AT('A'),
-    ['d'] = AT('a') | AT('o'),
-    ['e'] = AT('y'),
-    ['g'] = AT('h') | AT('i') | AT('l'),
-    ['h'] = AT('f') | AT('v'),
-    ['n'] = AT('p'),
-    ['p'] = AT('y'),
-    ['r'] = AT('k'),
-    ['s'] = AT('h') | AT('k'),
-    ['w'] = AT('h'),
-    ['x'] = AT('a') | AT('o'),
-    ['y'] = AT('a'),
-    [':'] = ~UINT64_C(0),
-    ['='] = ~UINT64_C(0),
-    ['-'] = AT('-'),
-    ['%'] = ~UINT64_C(0),
-    ['['] = ~UINT64_C(0),
-    ['\\'] = ~UINT64_C(0),
-};
-
-/* Does anybody look at this place, or is it an escape? What is not there yet may be anything. */
-static bool
-is_place(const char *at, const char *end)
-{
-	uint64_t wanted = seconds[(unsigned char)*at];
-
-	return wanted && (at + 1 == end || (wanted & AT(at[1])));
-}
-
-#ifdef __x86_64__
-#define WIDE __attribute__((target("avx2"))) static
-
-WIDE __m256i
-bytes_are(__m256i v, char c)
-{
-	return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
-}
-
-/* Unsigned: the smaller of the two is the byte itself. */
-WIDE __m256i
-bytes_within(__m256i v, char first, char most)
-{
-	__m256i beyond = _mm256_sub_epi8(v, _mm256_set1_epi8(first));
-
-	return _mm256_cmpeq_epi8(_mm256_min_epu8(beyond, _mm256_set1_epi8(most)), beyond);
-}
-
-/* A bit for each byte that belongs to a word. */
-WIDE uint32_t
-words_of(__m256i v)
-{
-	__m256i letter = bytes_within(_mm256_or_si256(v, _mm256_set1_epi8(0x20)), 'a', 25);
-	__m256i digit = bytes_within(v, '0', 9);
-
-	return (uint32_t)_mm256_movemask_epi8(
-	    _mm256_or_si256(_mm256_or_si256(letter, digit), bytes_are(v, '_')));
-}
-
-/* A bit for each byte that is looked at and no word. */
-WIDE uint32_t
-signs_of(__m256i v)
-{
-	__m256i sign = _mm256_or_si256(bytes_are(v, ':'), bytes_are(v, '='));
-	__m256i dash = _mm256_or_si256(bytes_are(v, '-'), bytes_are(v, '%'));
-	__m256i slash = bytes_within(v, '[', 1); /* and the backslash */
-
-	return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(sign, dash), slash));
-}
-
-/* As next_place, but stops where fewer than 32 bytes are left. */
-WIDE const char *
-next_place_wide(const char *at, const char *end, bool *in_word)
-{
-	for (; end - at >= 32; at += 32) {
-		__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)at);
-		uint32_t words = words_of(v);
-		if (*in_word && words == UINT32_MAX)
-			continue;
-		uint32_t places = (words & ~(words << 1 | *in_word)) | signs_of(v);
-		for (; places; places &= places - 1)
-			if (is_place(at + __builtin_ctz(places), end)) {
-				*in_word = false;
-				return at + __builtin_ctz(places);
-			}
-		*in_word = words >> 31;
-	}
-	return at;
-}
-#endif
-
-/* The next place to be looked at, or the end. No token begins inside a word; in_word: `at` is. */
-static const char *
-next_place(const char *at, const char *end, bool in_word)
-{
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("avx2"))
-		at = next_place_wide(at, end, &in_word);
-#endif
-	for (; at < end; at++) {
-		bool word = is(*at, WORD);
-		if (!(word && in_word) && is_place(at, end))
-			return at;
-		in_word = word;
-	}
-	return end;
-}
-
 static enum answer
 look(const struct place *p, bool near_key, struct finding *f)
 {
@@ -826,7 +721,7 @@ search(struct stretch *t, struct finding *f)
 		const char *from = t->at;
 		/* Near a key every word may be a line of it. */
 		if (t->at >= t->near)
-			t->at = next_place(t->at, t->end, in_word);
+			t->at = secret_place(t->at, t->end, in_word);
 		else
 			while (in_word && t->at < t->end && is(*t->at, WORD))
 				t->at++;
