@@ -194,7 +194,8 @@
 #define LIMIT_SESSION_IDLE_MS 86400000 /* a session whose client went away without a word */
 #define LIMIT_SESSION_SLOTS 4          /* running together in one session (seed 000 section 4.1) */
 #define LIMIT_TOOLS 100000
-#define LIMIT_TURNS_KEPT 64 /* ended turns per session whose results can still be fetched */
+#define LIMIT_TURNS_KEPT 64     /* ended turns per session whose results can still be fetched */
+#define LIMIT_TURNS_KEPT_LONE 8 /* where calls come alone: who made one has its result */
 #define LIMIT_RESULT_BYTES (4 * MIB)  /* content of one result */
 #define LIMIT_TURN_BYTES (24 * MIB)   /* results of one message; the command line can read them */
 #define LIMIT_TURNS_BYTES (32 * MIB)  /* ended turns of one session; the last one always fits */

@@ -18,6 +18,8 @@ static const struct {
 #include "../../tbl/places.def"
 #undef PLACE
 };
+/* Where a call can be for long without an event of its own. */
+enum { UNSEEN = P(HOOKING) | P(STAYING) | P(QUEUED) | P(JOINED) };
 #undef P
 
 const char *
@@ -39,17 +41,23 @@ call_move(struct call *c, enum place to)
 	list_remove(&c->in_place);
 	c->place = to;
 	list_push(&c->gw->at[to], &c->in_place);
+	if (1u << to & UNSEEN && !c->called_mono_us)
+		turn_tell(c->turn); /* or nobody who watches would know of it */
 }
 
-/* Readings of the clock are a twentieth of a call's time. In a rush one call is timed for eight. */
+/*
+ * Readings of the clock are a twentieth of a call's time: in a rush the steps of one call are timed
+ * for eight. Which one does not go by turns (the golden ratio), or of two tools that are called by
+ * turns one would never be.
+ */
 static unsigned
 weight_next(struct gateway *gw)
 {
 	enum { FEW = 8, FOR = 8 };
 
-	if (gw->calls.len < FEW)
+	if (gw->at[PLACE_MOVING].len + gw->at[PLACE_RUNNING].len < FEW)
 		return 1;
-	return gw->made++ % FOR == 0 ? FOR : 0;
+	return gw->made++ * UINT64_C(0x9e3779b97f4a7c15) >> 61 == 0 ? FOR : 0;
 }
 
 int

@@ -137,6 +137,7 @@ gateway_submit(struct gateway *gw, struct session *s, const struct turn_spec *sp
 		if ((code = call_new(gw, turn, made, &spec->calls[made], &calls[made], e)) < 0)
 			goto undo;
 	turn->behind = spec->behind;
+	turn->lone = spec->lone;
 	memcpy(turn->group, spec->group.ptr ? spec->group.ptr : "", spec->group.len);
 	turn->done = spec->done;
 	turn->arg = spec->arg;

@@ -172,6 +172,7 @@ struct turn_spec {
 	enum turn_shape shape;
 	struct str group;      /* turn_group_id: the same call in it is done once; {NULL,0}: none */
 	bool attended;         /* false: nobody behind this can be asked; only watchers could */
+	bool lone;             /* no message, but one call: its own events say all there is */
 	struct behind *behind; /* who made it; NULL: nobody that can be told anything. Borrowed
 				  until done: whoever goes away earlier calls turn_orphan */
 	void (*done)(struct turn *t, void *arg); /* may be NULL */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/spare.h"
 
 /* ---- methods ---- */
 
@@ -227,7 +228,7 @@ request_bind(struct mcp_request *q, const struct mcp_message *m)
 static struct mcp_request *
 request_new(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m)
 {
-	struct mcp_request *q = calloc(1, sizeof(*q));
+	struct mcp_request *q = spare_new(sizeof(*q));
 	bool modern = m->era == ERA_MODERN;
 
 	if (!q)
@@ -280,7 +281,7 @@ mcp_drop(struct mcp_request *q)
 	behind_done(&q->behind);
 	json_doc_unref(q->doc);
 	json_doc_unref(q->again);
-	free(q);
+	spare_put(q, sizeof(*q));
 	if (c->gone && c->requests.len == 0)
 		client_free(c);
 }

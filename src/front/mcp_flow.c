@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/spare.h"
 #include "net/sse.h"
 
 #define PIECE (256 * KIB) /* written at once; a stream takes more when that is gone */
@@ -112,7 +113,7 @@ flow_free(struct flow *f)
 	if (f->home && f->home->unasked == f)
 		f->home->unasked = NULL;
 	json_doc_unref(f->doc);
-	free(f);
+	spare_put(f, sizeof(*f));
 }
 
 static void
@@ -404,7 +405,7 @@ takes_streams(const struct http_request *r)
 struct flow *
 flow_new(struct front *front, struct http_request *http)
 {
-	struct flow *f = calloc(1, sizeof(*f));
+	struct flow *f = spare_new(sizeof(*f));
 
 	if (!f)
 		return NULL;

@@ -358,6 +358,7 @@ mcp_submit(struct mcp_request *q, struct str tool, const struct json *input, enu
 	    .count = 1,
 	    .group = group,
 	    .attended = true,
+	    .lone = true,
 	    .behind = &q->behind,
 	    .done = turn_over,
 	    .arg = q,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/spare.h"
 #include "catalog/refusal.h"
 #include "mcp/era.h"
 #include "mcp/rpc.h"
@@ -214,7 +215,7 @@ provider_start(struct provider *p, struct job *j)
 		job_report_soon(j);
 		return;
 	}
-	if (!(r = calloc(1, sizeof(*r)))) {
+	if (!(r = spare_new(sizeof(*r)))) {
 		err_plain(&j->out.err, E_NOMEM);
 		job_report_soon(j);
 		return;
@@ -264,7 +265,7 @@ provider_done(struct provider *p, struct job *j)
 	(void)p;
 	CHECK(!r->exchange);
 	behind_done(&r->behind);
-	free(r);
+	spare_put(r, sizeof(*r));
 	j->instance = NULL;
 }
 

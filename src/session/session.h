@@ -49,6 +49,7 @@ struct session {
 	struct list turns;        /* struct turn: open ones and the last few ended, oldest first */
 	size_t turn_count;        /* ever */
 	size_t ended_count;       /* of turns: those in the list that are over, */
+	size_t ended_lone;        /* the lone ones among them, */
 	size_t ended_bytes;       /* and what they take */
 	char event[ULID_LEN + 1]; /* session.created */
 	struct repeat repeat;     /* what its last call was */

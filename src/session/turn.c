@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/spare.h"
 
 static const char *const state_names[] = {[TURN_OPEN] = "open",
 					  [TURN_COMPLETED] = "completed",
@@ -23,12 +24,19 @@ turn_state_name(enum turn_state s)
 
 /* Memory */
 
+static size_t
+block_bytes(size_t count)
+{
+	return sizeof(struct turn) + count * sizeof(struct turn_result);
+}
+
 static void
 turn_free(struct turn *t)
 {
 	t->session->sessions->turn_bytes -= t->bytes;
 	if (t->ended_node.list) {
 		t->session->ended_count--;
+		t->session->ended_lone -= t->lone;
 		t->session->ended_bytes -= t->bytes;
 	}
 	list_remove(&t->node);
@@ -38,7 +46,7 @@ turn_free(struct turn *t)
 	buf_done(&t->taken_back);
 	free(t->stopped_at);
 	for (size_t i = 0; i < t->count; i++) {
-		free(t->results[i].tool_use_id); /* and with it the name of the tool */
+		spare_put(t->results[i].tool_use_id, t->results[i].names_bytes);
 		buf_done(&t->results[i].content);
 		buf_done(&t->results[i].modified);
 		buf_done(&t->results[i].repairs);
@@ -47,7 +55,7 @@ turn_free(struct turn *t)
 		buf_done(&t->results[i].extra);
 		buf_done(&t->results[i].rpc_data);
 	}
-	free(t);
+	spare_put(t, block_bytes(t->count));
 }
 
 static bool
@@ -70,10 +78,10 @@ turn_grow(struct turn *t, size_t bytes)
 static size_t
 bare_bytes(const struct turn *t)
 {
-	size_t bytes = sizeof(*t) + t->count * sizeof(*t->results);
+	size_t bytes = block_bytes(t->count);
 
 	for (size_t i = 0; i < t->count; i++)
-		bytes += strlen(t->results[i].tool_use_id) + strlen(t->results[i].tool);
+		bytes += t->results[i].names_bytes;
 	return bytes;
 }
 
@@ -97,7 +105,7 @@ turn_open(struct session *s, size_t count, enum turn_shape shape, bool attended,
 	if (count > LIMIT_CALLS_PER_TURN)
 		return err_set(e, E_LIMIT, "a message may hold at most %d calls, this has %zu",
 			       LIMIT_CALLS_PER_TURN, count);
-	struct turn *t = calloc(1, sizeof(struct turn) + count * sizeof(struct turn_result));
+	struct turn *t = spare_new(block_bytes(count));
 	if (!t)
 		return err_plain(e, E_NOMEM);
 	t->results = (struct turn_result *)(void *)(t + 1); /* one block */
@@ -119,7 +127,8 @@ turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, st
 
 	CHECK(i < t->count && !r->tool);
 	r->call = call;
-	char *text = malloc(tool_use_id.len + tool.len + 2);
+	r->names_bytes = tool_use_id.len + tool.len + 2;
+	char *text = spare_get(r->names_bytes);
 	if (!text)
 		return E_NOMEM;
 	r->tool_use_id = text;
@@ -139,8 +148,6 @@ turn_discard(struct turn *t)
 void
 turn_begin(struct turn *t)
 {
-	struct bus *bus = t->session->sessions->bus;
-
 	inbox_begin(t);
 	list_push(&t->session->turns, &t->node);
 	turn_grow(t, bare_bytes(t) + messages_bytes(&t->begun_by));
@@ -148,6 +155,19 @@ turn_begin(struct turn *t)
 	t->session->turn_count++;
 	t->session->used_ms = clock_mono_ms();
 	t->started_us = clock_wall_us();
+	memcpy(t->event, t->session->event, sizeof(t->event));
+	if (!t->lone || t->group[0] || t->superseded_from.text[0])
+		turn_tell(t);
+}
+
+void
+turn_tell(struct turn *t)
+{
+	struct bus *bus = t->session->sessions->bus;
+
+	if (t->told)
+		return;
+	t->told = true;
 	struct jw *w = bus_begin(bus, &(struct event_draft){
 					  .type = EVENT_TURN_STARTED,
 					  .session = id_str(&t->session->id),
@@ -181,19 +201,13 @@ turn_orphan(struct turn *t)
 }
 
 static void
-turn_end(struct turn *t)
+tell_end(const struct turn *t, bool given_up)
 {
 	struct bus *bus = t->session->sessions->bus;
 	size_t failed = 0;
 
 	for (size_t i = 0; i < t->count; i++)
 		failed += t->results[i].is_error;
-	t->state = t->superseding  ? TURN_SUPERSEDED
-		   : t->cancelling ? TURN_CANCELLED
-				   : TURN_COMPLETED;
-	bool given_up = t->state != TURN_COMPLETED;
-	t->session->used_ms = clock_mono_ms();
-
 	struct jw *w =
 	    bus_begin(bus, &(struct event_draft){
 			       .type = given_up ? EVENT_TURN_CANCELLED : EVENT_TURN_COMPLETED,
@@ -208,7 +222,31 @@ turn_end(struct turn *t)
 	jw_key(w, "wall_time_seconds");
 	jw_double(w, (double)(clock_wall_us() - t->started_us) / 1e6);
 	bus_end(bus, NULL);
+}
 
+/* Who made a lone one has its result: a few are kept, and messages are not forgotten for them. */
+static void
+lone_forget(struct session *s)
+{
+	LIST_EACH (&s->turns, at) {
+		struct turn *t = CONTAINER_OF(at, struct turn, node);
+		if (s->ended_lone <= LIMIT_TURNS_KEPT_LONE)
+			return;
+		if (t->lone && t->ended_node.list)
+			turn_free(t);
+	}
+}
+
+static void
+turn_end(struct turn *t)
+{
+	t->state = t->superseding  ? TURN_SUPERSEDED
+		   : t->cancelling ? TURN_CANCELLED
+				   : TURN_COMPLETED;
+	bool given_up = t->state != TURN_COMPLETED;
+	t->session->used_ms = clock_mono_ms();
+	if (given_up || t->told)
+		tell_end(t, given_up);
 	if (t->done)
 		t->done(t, t->arg);
 	turn_orphan(t);
@@ -217,8 +255,10 @@ turn_end(struct turn *t)
 	list_push(&t->session->turns, &t->node);
 	list_push(&t->session->sessions->ended, &t->ended_node);
 	t->session->ended_count++;
+	t->session->ended_lone += t->lone;
 	t->session->ended_bytes += t->bytes;
 	turns_forget(t->session, LIMIT_TURNS_KEPT);
+	lone_forget(t->session);
 }
 
 static void

@@ -3,9 +3,9 @@
  *
  * A turn is over when every call has its result. The last LIMIT_TURNS_KEPT ended turns of a
  * session keep their results, so that a client that lost its connection can fetch them (but for
- * long ones of a client that has no way to: it takes them); fewer where they pass LIMIT_TURNS_BYTES
- * together, or those of all sessions LIMIT_TURNS_TOTAL. The oldest are forgotten first, and none
- * before its `done` has returned.
+ * long ones of a client that has no way to: it takes them); of lone ones, which have no message,
+ * LIMIT_TURNS_KEPT_LONE; fewer where they pass LIMIT_TURNS_BYTES together, or those of all sessions
+ * LIMIT_TURNS_TOTAL. The oldest are forgotten first, and none before its `done` has returned.
  */
 
 #ifndef SESSION_TURN_H
@@ -23,8 +23,9 @@ enum turn_shape { SHAPE_ANTHROPIC, SHAPE_OPENAI };
 struct turn_result {
 	bool settled;
 	struct id call;
-	char *tool_use_id; /* owned */
-	char *tool;        /* stands behind it */
+	char *tool_use_id;  /* owned */
+	char *tool;         /* stands behind it */
+	size_t names_bytes; /* of both */
 	bool is_error;
 	const char *error_class; /* NULL when none */
 	int code;                /* of tbl/errors.def; 0 when none */
@@ -55,6 +56,8 @@ struct turn {
 	bool attended;         /* somebody who can be asked stands behind this message */
 	struct behind *behind; /* who made it; NULL: nobody, or gone. Borrowed */
 	bool cancelling;
+	bool lone; /* one call by itself: its own events say all there is */
+	bool told; /* by turn.started */
 
 	/* Messages of the user (inbox.h): what it knows of, what it has, and what came of them. */
 	uint64_t heard;
@@ -76,7 +79,7 @@ struct turn {
 	size_t settled;
 	struct turn_result *results;
 	int64_t started_us;
-	char event[ULID_LEN + 1];                /* turn.started */
+	char event[ULID_LEN + 1];                /* turn.started, or the session's */
 	void (*done)(struct turn *t, void *arg); /* once, when it is over; NULL when nobody waits */
 	void *arg;
 	struct node node;       /* private: in the session's list */
@@ -90,7 +93,8 @@ int turn_open(struct session *s, size_t count, enum turn_shape shape, bool atten
 int turn_expect(struct turn *t, size_t i, struct id call, struct str tool_use_id, struct str tool);
 /* A turn that never began (its calls could not be made). */
 void turn_discard(struct turn *t);
-void turn_begin(struct turn *t); /* announces it */
+void turn_begin(struct turn *t); /* announces it, unless it is lone */
+void turn_tell(struct turn *t);  /* announces it, if nobody did: others should know */
 /* Whoever made it is gone: `done` is not called, nobody is told anything. */
 void turn_orphan(struct turn *t);
 

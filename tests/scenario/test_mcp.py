@@ -273,6 +273,47 @@ def test_a_cancelled_request_gets_no_answer_and_its_command_ends(box, client):
 
 
 @with_clients
+def test_5_a_request_is_told_by_the_events_of_its_call(box, client):
+    box.config(AUTO)
+    gateway, c, mark = box.serve(), client(), "100004.%d" % os.getpid()
+    for n in range(12):  # more than are kept
+        box.write("a.txt", str(n))
+        assert c.text("read_file", {"path": "a.txt"}) == str(n)
+    session = gateway.ok("GET", "/sessions")["sessions"][0]["session_id"]
+    events = gateway.events(session)
+    assert [e["type"] for e in events] == ["session.created"] + 12 * ["tool.called", "tool.completed"]
+    assert len({e["turn_id"] for e in events[1:]}) == 12
+    for called, completed in zip(events[1::2], events[2::2]):
+        assert called["parent_event_id"] == events[0]["id"] and completed["parent_event_id"] == called["id"]
+    last = gateway.ok("GET", "/sessions/%s/turns/%s" % (session, events[-1]["turn_id"]))
+    assert last["state"] == "completed", last
+    c.start("tools/call", {"name": "shell", "arguments": {"command": "sleep " + mark}})
+    until(lambda: processes_with("sleep\0" + mark), "it runs")
+    gateway.ok("POST", "/sessions/%s/cancel" % session)
+    until(lambda: gateway.events(session)[-1]["type"] == "turn.cancelled", "that it was given up is told")
+
+
+@with_clients
+def test_5_a_request_that_has_more_to_say_or_waits_is_told(box, client):
+    box.config(AUTO)
+    gateway, c, mark = box.serve(), client(), "100005.%d" % os.getpid()
+    box.write("a.txt", "hello")
+    c.ask("tools/call", {"name": "read_file", "arguments": {"path": "a.txt"}, "_meta": {"holdfast/turn_group_id": "g1"}})
+    session = gateway.ok("GET", "/sessions")["sessions"][0]["session_id"]
+    events = gateway.events(session)
+    assert [e["type"] for e in events[1:]] == ["turn.started", "tool.called", "tool.completed", "turn.completed"]
+    assert events[1]["payload"]["turn_group_id"] == "g1" and events[2]["parent_event_id"] == events[1]["id"]
+    for n in range(4):  # as many as may run together
+        c.start("tools/call", {"name": "shell", "arguments": {"command": "sleep %s # %d" % (mark, n)}})
+    until(lambda: len(processes_with("sleep\0" + mark)) == 4, "they run")
+    assert gateway.events(session)[-1]["type"] == "tool.called"
+    waits = c.start("tools/call", {"name": "read_file", "arguments": {"path": "a.txt"}})
+    until(lambda: gateway.events(session)[-1]["type"] == "turn.started", "that it waits for a slot is told")
+    gateway.ok("POST", "/sessions/%s/cancel" % session, {})
+    assert c.answer(waits)["result"]["isError"]
+
+
+@with_clients
 def test_ids_come_back_exactly_as_they_were(box, client):
     box.serve()
     c = client()

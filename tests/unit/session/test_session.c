@@ -118,7 +118,7 @@ note_end(struct turn *t, void *arg)
 }
 
 static struct turn *
-begin_turn_in(struct session *s, size_t count, int *ended)
+begin_turn_as(struct session *s, size_t count, bool lone, int *ended)
 {
 	struct turn *t;
 	struct err e;
@@ -128,8 +128,15 @@ begin_turn_in(struct session *s, size_t count, int *ended)
 		assert_int_equal(turn_expect(t, i, id_new("call_"), S("tu"), S("tool")), 0);
 	t->done = note_end;
 	t->arg = ended;
+	t->lone = lone;
 	turn_begin(t);
 	return t;
+}
+
+static struct turn *
+begin_turn_in(struct session *s, size_t count, int *ended)
+{
+	return begin_turn_as(s, count, false, ended);
 }
 
 static struct turn *
@@ -196,6 +203,31 @@ settle_large(struct turn *t, size_t i, size_t bytes)
 	memset(buf_room(&came.content, bytes), ' ', bytes);
 	came.content.len = bytes;
 	turn_settle(t, i, &came);
+}
+
+static void
+test_5_lone_turns_push_out_no_messages(void **state)
+{
+	struct fixture *f = *state;
+	int ended = 0;
+	struct id first = {0}, last = {0}, message = {0};
+
+	for (int i = 0; i < 20; i++) {
+		struct turn *t = begin_turn(f, 1, &ended);
+		message = i == 0 ? t->id : message;
+		settle(t, 0, "x");
+	}
+	for (int i = 0; i < LIMIT_TURNS_KEPT_LONE + 1; i++) {
+		struct turn *t = begin_turn_as(f->session, 1, true, &ended);
+		first = i == 0 ? t->id : first;
+		last = t->id;
+		settle(t, 0, "x");
+	}
+	assert_int_equal(ended, 20 + LIMIT_TURNS_KEPT_LONE + 1);
+	assert_non_null(turn_find(f->session, id_str(&message)));
+	assert_null(turn_find(f->session, id_str(&first)));
+	assert_non_null(turn_find(f->session, id_str(&last)));
+	assert_int_equal(f->session->turns.len, 20 + LIMIT_TURNS_KEPT_LONE);
 }
 
 /* A turn that is over and holds `bytes`; its id. */
@@ -307,6 +339,8 @@ main(void)
 					    teardown),
 	    cmocka_unit_test_setup_teardown(results_stand_in_the_order_asked, setup, teardown),
 	    cmocka_unit_test_setup_teardown(only_the_last_ended_turns_are_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_5_lone_turns_push_out_no_messages, setup,
+					    teardown),
 	    cmocka_unit_test_setup_teardown(
 		test_2_ended_turns_of_a_session_are_kept_as_far_as_they_fit, setup, teardown),
 	    cmocka_unit_test_setup_teardown(
