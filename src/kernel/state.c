@@ -189,8 +189,9 @@ write_entry(struct jw *w, const struct ledger_entry *entry)
 	jw_end(w);
 }
 
-static void
-write_move(struct jw *w, const struct kernel_move *m)
+/* Inlined into a loop it makes gcc 12 warn of a string that it takes for the one before. */
+__attribute__((noinline)) void
+state_write_move(struct jw *w, const struct kernel_move *m)
 {
 	jw_object(w);
 	jw_member_z(w, "move_id", m->id);
@@ -216,7 +217,7 @@ state_write(struct jw *w, const struct kernel_state *s)
 	jw_key(w, "moves");
 	jw_array(w);
 	for (size_t i = 0; i < s->move_count; i++)
-		write_move(w, &s->moves[i]);
+		state_write_move(w, &s->moves[i]);
 	jw_end(w);
 	jw_member_int(w, "sequence", s->sequence);
 	if (s->clock[0])

@@ -68,6 +68,7 @@ void state_done(struct kernel_state *s);
  * E_VALIDATION for what a schema cannot tell. On failure *ret is as after state_init. */
 int state_read(const struct json *v, struct kernel_state *ret, struct err *e);
 void state_write(struct jw *w, const struct kernel_state *s);
+void state_write_move(struct jw *w, const struct kernel_move *m);
 
 /* What a tool wants to become of the state. */
 struct effects {

@@ -112,13 +112,8 @@ write_moves(const struct recap *r)
 	struct jw *w = r->t->w;
 
 	jw_array(w);
-	for (size_t i = last_of(s->move_count, r->max_items); i < s->move_count; i++) {
-		jw_object(w);
-		jw_member_z(w, "move_id", s->moves[i].id);
-		jw_member_z(w, "ts", s->moves[i].ts);
-		jw_member_z(w, "artifact_ref", s->moves[i].ref);
-		jw_end(w);
-	}
+	for (size_t i = last_of(s->move_count, r->max_items); i < s->move_count; i++)
+		state_write_move(w, &s->moves[i]);
 	jw_end(w);
 }
 
