@@ -93,11 +93,11 @@ regex_of(struct compiler *c, struct str pattern, const struct json *at, uint32_t
 		return REFUSE(c, at, "%s", wrong.text);
 	c->regex_bytes += regex.bytes + sizeof(regex);
 	if (c->regex_bytes > LIMIT_PATTERN_ALL_BYTES) {
-		pcre2_code_free(regex.code);
+		schema__regex_done(&regex);
 		return REFUSE(c, at, "is one regular expression too many for one schema");
 	}
 	if (row_add(&c->s->regexes, regex) < 0) {
-		pcre2_code_free(regex.code);
+		schema__regex_done(&regex);
 		return NOMEM(c);
 	}
 	*ret = (uint32_t)c->s->regexes.len - 1;
@@ -794,7 +794,7 @@ schema_free(struct schema *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->regexes.len; i++)
-		pcre2_code_free(s->regexes.row[i].code);
+		schema__regex_done(&s->regexes.row[i]);
 	for (size_t i = 0; i < s->docs.len; i++)
 		json_doc_unref(s->docs.row[i]);
 	void *const rows[] = {s->rules.row,  s->ops.row,     s->lists.row,    s->names.row,

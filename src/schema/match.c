@@ -19,8 +19,13 @@ schema__regex_new(struct regex *ret, struct str pattern, bool quick, struct err 
 	size_t offset;
 	int wrong;
 
+	*ret = (struct regex){0};
 	if (pattern.len > LIMIT_PATTERN_BYTES)
 		return err_set(e, E_VALIDATION, "is too long for a regular expression");
+	if ((ret->plain = schema__plain_new(pattern))) {
+		ret->bytes = schema__plain_bytes(ret->plain);
+		return 0;
+	}
 	struct err why = ERR_NONE;
 	int rc = schema__regex_write(&text, pattern, false, &why);
 	if (rc < 0 || buf_failed(&text)) {
@@ -42,6 +47,13 @@ schema__regex_new(struct regex *ret, struct str pattern, bool quick, struct err 
 	pcre2_pattern_info(ret->code, PCRE2_INFO_ALLOPTIONS, &all);
 	ret->anchored = all & PCRE2_ANCHORED;
 	return 0;
+}
+
+void
+schema__regex_done(struct regex *regex)
+{
+	free(regex->plain);
+	pcre2_code_free(regex->code);
 }
 
 /* ---- matching ---- */
@@ -173,9 +185,11 @@ schema__match(const struct regex *regex, struct str text, struct matcher *m, int
 			   .steps =
 			       often < LIMIT_PATTERN_EASY ? (uint32_t)often : LIMIT_PATTERN_EASY};
 
+	*work -= (int64_t)(text.len / 4 + 4);
+	if (regex->plain)
+		return schema__plain_match(regex->plain, text) ? MATCH_YES : MATCH_NO;
 	if (!matcher_open(m))
 		return MATCH_TOO_MUCH;
-	*work -= (int64_t)(text.len / 4 + 4);
 	int rc = try(regex, text, m, &w);
 	for (int64_t before = 0, cost = 0; window_next(&w, text, m, rc); *work -= cost) {
 		if (cost * MORE > *work)

@@ -113,8 +113,9 @@ struct choices {
 };
 
 struct regex {
+	struct plain *plain; /* it needs no engine; or NULL */
 	pcre2_code *code;
-	size_t bytes; /* of it */
+	size_t bytes; /* of either */
 	bool anchored;
 	bool jit; /* made into machine code */
 };
@@ -243,12 +244,19 @@ struct matcher {
 };
 
 int schema__regex_new(struct regex *ret, struct str pattern, bool quick, struct err *e);
+void schema__regex_done(struct regex *regex);
 
 enum matched { MATCH_NO, MATCH_YES, MATCH_TOO_MUCH };
 /* Takes from *work what it cost. */
 enum matched schema__match(const struct regex *regex, struct str text, struct matcher *m,
 			   int64_t *work);
 void schema__matcher_done(struct matcher *m);
+
+/* ---- plain.c ---- */
+
+struct plain *schema__plain_new(struct str pattern); /* to be freed; NULL: it is not plain */
+size_t schema__plain_bytes(const struct plain *p);
+bool schema__plain_match(const struct plain *p, struct str text);
 
 /* ---- report.c ---- */
 
