@@ -53,6 +53,12 @@ mcp_negotiate(struct str asked)
 /* ---- _meta and logging ---- */
 
 bool
+mcp_meta_is_ours(struct str key)
+{
+	return str_starts(key, S("holdfast/"));
+}
+
+bool
 mcp_meta_is_hop(struct str key)
 {
 	static const char *const hop[] = {

@@ -59,6 +59,8 @@ enum {
 
 /* True for keys that belong to one hop and are never passed on: the ones above. */
 bool mcp_meta_is_hop(struct str key);
+/* Between a client and its gateway: no server gets it, and none may say it. */
+bool mcp_meta_is_ours(struct str key);
 
 /* Levels of logging, from debug to emergency. -1: no such level. */
 int mcp_log_level(struct str name);

@@ -77,7 +77,7 @@ write_meta(struct jw *w, const struct json *meta)
 {
 	jw_object(w);
 	for (struct json_iter it = json_iter(meta); json_next(&it);) {
-		if (mcp_meta_is_hop(it.key))
+		if (mcp_meta_is_hop(it.key) || mcp_meta_is_ours(it.key))
 			continue;
 		jw_key_str(w, it.key);
 		jw_value(w, it.value);

@@ -520,6 +520,8 @@ known__write(const struct known *k, struct str name, struct str of, struct buf *
 	buf_addc(out, '\n');
 }
 
+#define READ_BYTES (64 * KIB)
+
 static int
 file_read(const char *path, struct buf *out, struct err *e)
 {
@@ -531,8 +533,8 @@ file_read(const char *path, struct buf *out, struct err *e)
 	if (fd < 0)
 		return err_errno(e, E_SYSTEM, errno, "open");
 	while (n != 0) {
-		char *room = buf_room(out, 64 * KIB);
-		n = room ? read(fd, room, 64 * KIB) : 0;
+		char *room = buf_room(out, READ_BYTES);
+		n = room ? read(fd, room, READ_BYTES) : 0;
 		if (n < 0 && errno != EINTR)
 			break;
 		out->len += n > 0 ? (size_t)n : 0;
@@ -590,7 +592,7 @@ int
 known__load(struct known *k, const char *path, struct str of, struct err *e)
 {
 	const struct json_limits limits = {LIMIT_UPSTREAM_KNOWN, LIMIT_JSON_DEPTH};
-	struct buf text = BUF_INIT(LIMIT_UPSTREAM_KNOWN);
+	struct buf text = BUF_INIT(LIMIT_UPSTREAM_KNOWN + READ_BYTES); /* to see its end */
 	struct json_doc *doc = NULL;
 	int rc = file_read(path, &text, e);
 

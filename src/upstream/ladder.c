@@ -93,7 +93,7 @@ fail_reply(struct upstream *u, const struct reply *r)
 static bool
 tells_nothing(int status)
 {
-	return status == 401 || status == 403 || status >= 500;
+	return status == 401 || status == 403 || status == 408 || status == 429 || status >= 500;
 }
 
 /* ---- modern ---- */

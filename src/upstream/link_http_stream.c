@@ -94,7 +94,10 @@ stream__answered(struct stream *s)
 
 	s->answered = true;
 	s->id = 0;
-	if (s->fetch &&
+	if (!s->fetch)
+		return;
+	/* Where many are open, those that are over would keep others from being sent. */
+	if (w->requests > LIMIT_LINK_REQUESTS / 4 ||
 	    timer_start(w->loop, &s->clock, LIMIT_LINK_LINGER_MS, stream_linger_rung, s) < 0)
 		fetch_cancel(s->fetch);
 }
@@ -233,6 +236,13 @@ json_over(struct stream *s, const struct err *e)
 		stream_fail_by(s, E_EXECUTION, "the server's answer is not to what was asked");
 }
 
+static void
+stream_ended(struct stream *s)
+{
+	s->status = 200; /* the request was taken once, whatever came of the last attempt */
+	stream_fail_by(s, E_UNAVAILABLE, "the server ended the stream without an answer");
+}
+
 static bool
 request_over(struct stream *s, const struct err *e)
 {
@@ -240,10 +250,14 @@ request_over(struct stream *s, const struct err *e)
 
 	if (s->answered || s->dropped)
 		return false;
+	/* Who refuses to take it up again has not refused the request: that was taken, once. */
+	bool forgotten = resumable && s->status && s->status / 100 != 2 && s->status / 100 != 5;
 	if (s->fault)
 		stream_fail_by(s, s->fault, s->fault_text);
 	else if (s->status == 0 && !resumable)
 		stream_fail(s, 0, e);
+	else if (forgotten)
+		stream_ended(s);
 	else if (s->content == CONTENT_JSON)
 		json_over(s, e);
 	else if (resumable && (s->content != CONTENT_OTHER || s->status / 100 == 5) &&
@@ -253,10 +267,8 @@ request_over(struct stream *s, const struct err *e)
 		stream_refused(s);
 	else if (s->content == CONTENT_OTHER)
 		stream_fail_by(s, E_EXECUTION, "the server answers with what is no message of MCP");
-	else {
-		s->status = 200; /* the request was taken once, whatever came of the last attempt */
-		stream_fail_by(s, E_UNAVAILABLE, "the server ended the stream without an answer");
-	}
+	else
+		stream_ended(s);
 	return false;
 }
 

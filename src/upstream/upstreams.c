@@ -111,7 +111,7 @@ file_read(struct upstream *u)
 		return;
 	known__done(&u->known);
 	/* It may be all right: without its pins anything would be taken at first sight. */
-	if (rc == E_SYSTEM || rc == E_NOMEM) {
+	if (rc == E_SYSTEM || rc == E_NOMEM || rc == E_TOO_LARGE) {
 		u->unread = true;
 		u->spec.problem = S("what is known of it could not be read; the next reload of the "
 				    "configuration tries again");

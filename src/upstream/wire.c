@@ -82,7 +82,7 @@ meta_write(struct jw *w, uint64_t id, const struct ask_spec *s)
 	if (s->tracked)
 		jw_member_int(w, META_PROGRESS, (int64_t)id);
 	for (struct json_iter it = json_iter(meta); json_next(&it);)
-		if (!mcp_meta_is_hop(it.key))
+		if (!mcp_meta_is_hop(it.key) && !mcp_meta_is_ours(it.key))
 			jw_key_str(w, it.key), jw_value(w, it.value);
 	jw_end(w);
 }

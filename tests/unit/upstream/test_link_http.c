@@ -663,14 +663,15 @@ play_not_resumed(struct scene *s, struct http_request *r)
 		reply_json(r, 404, "{}");
 }
 
+/* A 404 would mean that the request was refused, and it would be made again. */
 static void
-a_refusal_ends_it(void **state)
+test_5_who_does_not_resume_has_taken_the_request(void **state)
 {
 	struct scene *s = *state;
 
 	s->play = play_not_resumed;
 	legacy(s, 4, "tools/call");
-	expect_failed(s, 4, 404, E_NOT_FOUND);
+	expect_failed(s, 4, 200, E_UNAVAILABLE);
 	assert_int_equal(s->seen, 2);
 }
 
@@ -1027,7 +1028,7 @@ main(void)
 	    TEST(a_modern_stream_that_ends_is_lost),
 	    TEST(a_legacy_stream_is_taken_up_where_it_broke_off),
 	    TEST(but_not_for_ever),
-	    TEST(a_refusal_ends_it),
+	    TEST(test_5_who_does_not_resume_has_taken_the_request),
 	    TEST(a_dropped_request_closes_its_stream),
 	    TEST(nothing_more_comes_once_it_is_dropped),
 	    TEST(nor_once_the_link_is_closed),
