@@ -108,6 +108,7 @@
 #define LIMIT_HTTP_PENDING (64 * KIB) /* read ahead while a request is being answered */
 #define LIMIT_HTTP_QUEUED                                                                          \
 	(4 * MIB) /* written, not yet taken by the peer; streams stop at 1/4 of it */
+#define LIMIT_WIRE_QUEUED (32 * MIB)   /* the same of a wire: some answers of a line's length */
 #define LIMIT_CLIENT_ANSWER (32 * MIB) /* one answer, read whole by the command line */
 #define LIMIT_LINE_BYTES (8 * MIB)     /* one line of MCP over stdio */
 

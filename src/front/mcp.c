@@ -50,6 +50,24 @@ method_find(const struct mcp_message *m)
 
 /* ---- reading ---- */
 
+/* What goes back with every answer or note: a string, or a number, which may have any digits. */
+static bool
+is_short(const struct json *v)
+{
+	struct buf text = BUF_INIT(LIMIT_MCP_ID);
+	struct jw w = jw(&text);
+	int64_t n;
+
+	if (!json_is(v, JSON_NUMBER))
+		return json_str(v).len <= LIMIT_MCP_ID;
+	if (json_int(v, &n))
+		return true;
+	jw_value(&w, v);
+	bool fits = !buf_failed(&text);
+	buf_done(&text);
+	return fits;
+}
+
 int
 mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
 {
@@ -62,7 +80,7 @@ mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
 		f->requested = (struct str){NULL, 0};
 		return code;
 	}
-	if (json_str(ret->rpc.id).len > LIMIT_MCP_ID) {
+	if (!is_short(ret->rpc.id)) {
 		ret->rpc.id = NULL; /* each answer would carry it */
 		return MCP_FAULT(f, RPC_INVALID, 400, "id: may have at most %d bytes",
 				 LIMIT_MCP_ID);
@@ -214,7 +232,8 @@ request_bind(struct mcp_request *q, const struct mcp_message *m)
 
 	q->rpc.id = m->rpc.id;
 	q->progress_token =
-	    json_is(token, JSON_STRING) || json_is(token, JSON_NUMBER) ? token : NULL;
+	    (json_is(token, JSON_STRING) || json_is(token, JSON_NUMBER)) && is_short(token) ? token
+											    : NULL;
 	q->capabilities = modern ? json_get(m->rpc.meta, S(META_CAPABILITIES)) : c->capabilities;
 	if (!modern)
 		q->behind.log_level = c->log_level;
@@ -328,14 +347,13 @@ request_answer(struct mcp_request *q, int status, struct buf *b)
 	mcp_drop(q);
 }
 
-/* What a modern client is told by HTTP too (mcp.md 2.5); all else is in the body alone. */
+/* What a modern client is told by HTTP too (mcp.md 2.5); all else is in the body alone. A method
+ * that we do not know is a 404; one that a server behind does not know is not our door's. */
 static int
 status_of(enum mcp_era era, int64_t code)
 {
 	if (era != ERA_MODERN)
 		return 200;
-	if (code == RPC_NO_METHOD)
-		return 404;
 	return code == RPC_HEADER || code == RPC_CAPABILITY || code == RPC_VERSION ? 400 : 200;
 }
 
@@ -604,7 +622,7 @@ begin_request(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_mes
 	struct mcp_request *q;
 
 	if (!method)
-		return MCP_FAULT(f, RPC_NO_METHOD, status_of(m->era, RPC_NO_METHOD),
+		return MCP_FAULT(f, RPC_NO_METHOD, m->era == ERA_MODERN ? 404 : 200,
 				 "there is no method '%.*s'",
 				 STR_ARG(str_utf8_upto(m->rpc.method, 100)));
 	/* A retry is no new request: the one it carries on has its place. */

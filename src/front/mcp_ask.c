@@ -215,13 +215,18 @@ check_form(const struct inquiry_item *item, const struct json *content, struct e
 	struct buf wrong = BUF_INIT(LIMIT_SCHEMA_TEXT);
 	int code = 0;
 
-	if (s && content && schema_validate(s, content, SCHEMA_LINES, &wrong) < 0)
-		code = err_set(e, E_VALIDATION, "content does not fit: %.*s",
-			       STR_ARG(str_utf8_upto(buf_str(&wrong), 400)));
-	else if (content && !json_is(content, JSON_OBJECT))
+	/* A form with nothing to fill in is answered with nothing. */
+	struct json_doc *nothing = NULL;
+	if (s && !content)
+		code = json_parse(S("{}"), &json_door, &nothing, e);
+	const struct json *said = content ? content : nothing ? json_root(nothing) : NULL;
+	if (said && !json_is(said, JSON_OBJECT))
 		code = err_set(e, E_VALIDATION, "content: must be an object");
-	else if (s && !content)
-		code = err_set(e, E_VALIDATION, "content: is missing");
+	else if (s && said && schema_validate(s, said, SCHEMA_LINES, &wrong) < 0)
+		code = err_set(e, E_VALIDATION, "content %s: %.*s",
+			       content ? "does not fit" : "is missing",
+			       STR_ARG(str_utf8_upto(buf_str(&wrong), 400)));
+	json_doc_unref(nothing);
 	buf_done(&wrong);
 	schema_free(s);
 	return code;

@@ -135,7 +135,7 @@ struct wire_spec {
 };
 struct wire *http_upgrade(struct http_request *r, const char *protocol,
 			  const struct wire_spec *spec);
-/* False: LIMIT_HTTP_QUEUED was waiting already (or bytes pass LIMIT_LINE_BYTES), and the wire is
+/* False: LIMIT_WIRE_QUEUED was waiting already (or bytes pass a line's), and the wire is
  * being closed. */
 bool wire_write(struct wire *w, struct str bytes);
 void wire_close(struct wire *w);

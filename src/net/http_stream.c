@@ -155,6 +155,7 @@ http_upgrade(struct http_request *r, const char *protocol, const struct wire_spe
 
 	CHECK(c->owner == OWNER_HANDLER);
 	c->wire.spec = *spec;
+	c->queue.max = c->flight[0].max = LIMIT_WIRE_QUEUED + LIMIT_LINE_BYTES + KIB;
 	reply__head(c, &c->queue, 101, NULL, NULL);
 	buf_addf(&c->queue, "Connection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol);
 	conn_launch(c, CONN_WIRE, OWNER_WIRE);
@@ -168,7 +169,7 @@ wire_write(struct wire *w, struct str bytes)
 
 	if (c->state != CONN_WIRE || c->ending)
 		return true;
-	if (bytes.len > LIMIT_LINE_BYTES || conn_queued(c) > LIMIT_HTTP_QUEUED) {
+	if (bytes.len > LIMIT_LINE_BYTES + 1 || conn_queued(c) > LIMIT_WIRE_QUEUED) {
 		conn__close(c);
 		return false;
 	}

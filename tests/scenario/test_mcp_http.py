@@ -174,6 +174,10 @@ def call(params):
     token = params.get("_meta", {}).get("progressToken")
     if name == "form":
         return text(ask("elicitation/create", {"message": "Who?", "requestedSchema": SCHEMA}))
+    if name == "sure":
+        return text(ask("elicitation/create", {"message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}))
+    if name == "meta":
+        return {**text(sorted(params.get("_meta", {}))), "_meta": {"mine": 1, "holdfast/cached": True, "holdfast/effect_id": "eff_0"}}
     if name == "twice":
         first = ask("elicitation/create", {"message": "Who?", "requestedSchema": SCHEMA})
         return text([first, ask("elicitation/create", {"message": "And who else?", "requestedSchema": SCHEMA})])
@@ -208,7 +212,7 @@ def tool(name, **more):
     return {"name": name, "description": name, "inputSchema": {"type": "object", **more}}
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
-    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys")] + [tool("marked", **HEADER)]},
+    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -834,3 +838,40 @@ def test_a_tool_cannot_approve_its_own_call(box):
     threading.Thread(target=lambda: peer.call("shell", {"command": "timeout 3 " + command.replace(json.dumps(extra), "{}")})).start()
     until(lambda: len(gateway.ok("GET", "/confirmations")["confirmations"]) == 2, "the tool's own call waits")
     assert not box.exists("a")
+
+
+def test_5_a_form_with_nothing_to_fill_in_is_accepted_with_nothing(box):
+    g = with_server(box)
+    s = Session(g, capabilities=FORM)
+    for m in s.call("s__sure", id=3).messages():
+        if m.get("method") == "elicitation/create":
+            s.answer(m["id"], {"action": "accept"})
+        elif m.get("id") == 3:
+            assert json.loads(m["result"]["content"][0]["text"])["action"] == "accept", m
+    asked = Modern(g, capabilities=FORM).call("s__sure").last()["result"]
+    more = {"requestState": asked["requestState"], "inputResponses": {next(iter(asked["inputRequests"])): {"action": "accept"}}}
+    assert json.loads(Modern(g, capabilities=FORM).call("s__sure", extra=more).last()["result"]["content"][0]["text"])["action"] == "accept"
+
+
+def test_5_what_goes_back_with_every_answer_is_short(box):
+    g = with_server(box)
+    s = Session(g)
+    for id in ("1" * 5000, '"%s"' % ("1" * 5000)):
+        refused = s.post('{"jsonrpc":"2.0","id":%s,"method":"ping"}' % id)
+        assert refused.status == 400 and len(refused.text) < 300, refused.text[:100]
+    assert s.post('{"jsonrpc":"2.0","id":12345678901234567890123,"method":"ping"}').status == 200
+    answer = s.call("s__progress", id=9, extra={"_meta": {"progressToken": "t" * 5000}})
+    assert not answer.streams and answer.message()["id"] == 9, answer.text
+
+
+def test_5_words_of_the_gateway_are_neither_passed_on_nor_taken_from_a_server(box):
+    g = with_server(box)
+    result = Session(g).call("s__meta", id=3, extra={"_meta": {"holdfast/turn_group_id": "g", "theirs": 1}}).last()["result"]
+    assert "holdfast" not in result["content"][0]["text"] and "theirs" in result["content"][0]["text"], result
+    assert result["_meta"]["mine"] == 1 and not [k for k in result["_meta"] if k.startswith("holdfast/")], result
+
+
+def test_5_a_method_that_a_server_does_not_know_is_no_404(box):
+    g = with_server(box)
+    answer = Modern(g).request("prompts/get", {"name": "s__p"})
+    assert answer.status == 200 and answer.last()["error"]["code"] == -32601, answer.status
