@@ -44,8 +44,7 @@ struct link {
 	const struct stage *stage;
 	struct guest *guest; /* whose it is; NULL: everybody has it */
 	uint64_t entries;
-	/* Of calls in it, what they wait there too; in a rush those timed stand for all (call.c).
-	 */
+	/* Of calls in it, what they wait there too; in a rush by those that are timed. */
 	uint64_t total_us, max_us;
 };
 

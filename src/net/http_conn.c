@@ -480,11 +480,11 @@ note_unix_peer(int fd, struct http_request *r)
 static bool
 is_same_host(const union address *peer, const union address *ours)
 {
+	if (address_is_loopback(peer))
+		return true;
 	if (peer->any.sa_family == AF_INET)
-		return peer->v4.sin_addr.s_addr == ours->v4.sin_addr.s_addr ||
-		       ntohl(peer->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-	return memcmp(&peer->v6.sin6_addr, &ours->v6.sin6_addr, sizeof(ours->v6.sin6_addr)) == 0 ||
-	       IN6_IS_ADDR_LOOPBACK(&peer->v6.sin6_addr);
+		return peer->v4.sin_addr.s_addr == ours->v4.sin_addr.s_addr;
+	return memcmp(&peer->v6.sin6_addr, &ours->v6.sin6_addr, sizeof(ours->v6.sin6_addr)) == 0;
 }
 
 static void

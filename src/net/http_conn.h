@@ -38,6 +38,13 @@ address_port(const union address *a)
 	return ntohs(a->any.sa_family == AF_INET ? a->v4.sin_port : a->v6.sin6_port);
 }
 
+static inline bool
+address_is_loopback(const union address *a)
+{
+	return a->any.sa_family == AF_INET ? ntohl(a->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
+					   : IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr);
+}
+
 enum conn_state {
 	CONN_IDLE,   /* between requests */
 	CONN_HEAD,   /* a request line and headers are coming */

@@ -295,14 +295,9 @@ bound_port(int fd)
 /* Some machines send at the pace they think a network bears (BBR), by timers. On the way back to
  * itself there is no network; every machine has reno, which waits for nothing there. */
 static void
-spare_pacing(int fd, const struct sockaddr_storage *a)
+pace_nothing_home(int fd, const struct sockaddr_storage *a)
 {
-	const struct sockaddr_in *v4 = (const void *)a;
-	const struct sockaddr_in6 *v6 = (const void *)a;
-	bool loopback = a->ss_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
-						: IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-
-	if (loopback)
+	if (address_is_loopback((const union address *)(const void *)a))
 		setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
@@ -323,7 +318,7 @@ http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	spare_pacing(fd, &a);
+	pace_nothing_home(fd, &a);
 	if (bind(fd, (struct sockaddr *)&a, len) < 0) {
 		int errnum = errno;
 		close(fd);
