@@ -2,6 +2,7 @@
 
 #include "base/spare.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -50,12 +51,23 @@ spare_new(size_t size)
 	return p ? memset(p, 0, size) : NULL;
 }
 
+/* Whoever gets it next takes it for as large as its shelf says. */
+static bool
+has_room(void *block, size_t size)
+{
+	return size <= SPARE_MAX && malloc_usable_size(block) >= SPARE_MIN << shelf_for(size);
+}
+
 void
 spare_put(void *block, size_t size)
 {
 	struct block *b = block;
+	bool fits = block && has_room(block, size);
 
-	if (!block || !keeping || size > SPARE_MAX || shelves[shelf_for(size)].count >= KEPT) {
+#ifdef __SANITIZE_ADDRESS__ /* nothing is kept here, but this is what tests run */
+	CHECK(!block || fits || size > SPARE_MAX);
+#endif
+	if (!fits || !keeping || shelves[shelf_for(size)].count >= KEPT) {
 		free(block);
 		return;
 	}

@@ -462,7 +462,7 @@ flow_open_unasked(struct front *front, struct flow_home *home, enum mcp_revision
 	struct flow *f = home->unasked;
 
 	if (!f) {
-		f = calloc(1, sizeof(*f));
+		f = spare_new(sizeof(*f));
 		if (!f) {
 			reply_code(http, E_NOMEM);
 			return;
