@@ -110,7 +110,7 @@ arena_grow(struct arena *a, size_t size)
 }
 
 void *
-arena_alloc(struct arena *a, size_t size)
+arena_alloc_upto(struct arena *a, size_t size, size_t zeroed)
 {
 	if (size > a->max)
 		return NULL;
@@ -122,16 +122,24 @@ arena_alloc(struct arena *a, size_t size)
 	void *p = a->newest->bytes + a->newest->used;
 	a->newest->used += size;
 	a->used += size;
-	return memset(p, 0, size);
+	return memset(p, 0, zeroed);
+}
+
+void *
+arena_alloc(struct arena *a, size_t size)
+{
+	return arena_alloc_upto(a, size, size);
 }
 
 char *
 arena_strz(struct arena *a, struct str s)
 {
-	char *p = arena_alloc(a, s.len + 1);
+	char *p = arena_alloc_upto(a, s.len + 1, 0);
 
 	if (p && s.len)
 		memcpy(p, s.ptr, s.len);
+	if (p)
+		p[s.len] = '\0';
 	return p;
 }
 

@@ -8,6 +8,8 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stddef.h>
+
 #include "base/bug.h"
 #include "base/str.h"
 
@@ -19,6 +21,12 @@ void arena_free(struct arena *a);          /* takes NULL */
 /* Zeroed, aligned for anything. NULL at the maximum. */
 void *arena_alloc(struct arena *a, size_t size) MUST_USE;
 #define ARENA_NEW(a, type) ((type *)arena_alloc(a, sizeof(type)))
+
+/* The same, but only the first so many bytes are zeroed: the rest is filled in by hand, or where it
+ * is needed. */
+void *arena_alloc_upto(struct arena *a, size_t size, size_t zeroed) MUST_USE;
+#define ARENA_NEW_UPTO(a, type, member)                                                            \
+	((type *)arena_alloc_upto(a, sizeof(type), offsetof(type, member)))
 
 /* Copies that are NUL-terminated; {NULL,0} or NULL when the arena is full. */
 struct str arena_str(struct arena *a, struct str s);

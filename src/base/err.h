@@ -52,6 +52,15 @@ struct err {
 
 #define ERR_NONE ((struct err){.code = E_OK})
 
+/* The same for memory as it is: texts are long, and where much goes well nobody reads them. */
+static inline void
+err_none(struct err *e)
+{
+	e->code = E_OK;
+	e->retry_after_ms = 0;
+	e->text[0] = e->inside[0] = '\0';
+}
+
 const struct err_row *err_row(int code); /* never NULL; an unknown code is E_SYSTEM's row */
 const char *err_class_name(enum err_class class);
 

@@ -65,14 +65,16 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	 struct call **ret, struct err *e)
 {
 	struct arena *arena = arena_new(LIMIT_CALL_ARENA);
-	struct call *c = arena ? ARENA_NEW(arena, struct call) : NULL;
+	struct call *c = arena ? ARENA_NEW_UPTO(arena, struct call, out.err) : NULL;
 	int code;
 
 	if (!c) {
 		arena_free(arena);
 		return err_plain(e, E_NOMEM);
 	}
-	/* The arena gives zeroes. */
+	/* The rest is zeroed. */
+	err_none(&c->out.err);
+	err_none(&c->err);
 	c->gw = gw;
 	c->arena = arena;
 	c->id = id_new("call_");
@@ -109,8 +111,8 @@ call_new(struct gateway *gw, struct turn *turn, size_t index, const struct call_
 	c->input_doc = spec->input_doc ? json_doc_ref(spec->input_doc) : NULL;
 	c->input = spec->input;
 	c->showing = spec->showing;
-	if (!spec->input)
-		c->err = spec->input_error ? *spec->input_error : ERR_NONE;
+	if (!spec->input && spec->input_error)
+		c->err = *spec->input_error;
 	list_push(&gw->at[PLACE_MOVING], &c->in_place);
 	*ret = c;
 	return 0;

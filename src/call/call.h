@@ -63,7 +63,6 @@ struct call {
 	bool cancelled;
 	struct timer timer; /* the alarm of the stage that waits */
 	bool overdue;       /* it rang */
-	struct err err;     /* why it failed; code 0: it has not */
 
 	/* record */
 	int64_t opened_us; /* wall */
@@ -71,6 +70,7 @@ struct call {
 
 	/* resolve */
 	struct tool *tool;       /* a reference, to the end: the journal row names its effects */
+	uint64_t catalog_was;    /* catalog_changes, when it was found */
 	struct tunings *tunings; /* a reference, or NULL: what it was read from */
 	const struct tuning *tuning; /* how it is run */
 	struct metered metered[2];   /* the tool, its server */
@@ -157,9 +157,11 @@ struct call {
 	struct progress *progress; /* how far it is; NULL: it has not said, and runs for short */
 
 	/* result */
-	struct output out; /* from dispatch on */
 	struct keeping *keeping;
 	struct buf artifacts; /* JSON, comma-separated: what was kept of it */
+	struct output out;    /* from dispatch on */
+
+	struct err err; /* why it failed; code 0: it has not */
 };
 
 /* Makes a call that does not run yet. E_NOMEM, E_LIMIT. */

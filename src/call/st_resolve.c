@@ -32,6 +32,7 @@ resolve_enter(struct call *c)
 		    STR_ARG(t->name));
 	if (t && tool_visible(t, c->session)) {
 		c->tool = tool_ref(t);
+		c->catalog_was = catalog_changes(c->gw->catalog);
 		enum verdict v = take_tuning(c);
 		return v == NEXT ? meters_admit(c) : v;
 	}

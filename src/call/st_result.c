@@ -31,13 +31,13 @@ struct keeping {
 	bool success;
 	bool clean; /* blocks have no secrets */
 	enum showing showing;
-	size_t limit;       /* of the whole of it, whoever looks; 0: none, or it is not passed */
-	struct spool spool; /* what was streamed, if that is the output */
-	struct buf refs;    /* JSON of what was kept */
+	size_t limit;    /* of the whole of it, whoever looks; 0: none, or it is not passed */
+	struct buf refs; /* JSON of what was kept */
 	struct work work;
 	bool finished;
-	int code;        /* E_NOMEM */
-	struct err lost; /* why it could not be kept; code 0: it could */
+	int code;           /* E_NOMEM */
+	struct spool spool; /* what was streamed, if that is the output */
+	struct err lost;    /* why it could not be kept; code 0: it could */
 };
 
 /* ---- blocks ---- */
@@ -533,12 +533,14 @@ static struct keeping *
 keeping_new(struct call *c)
 {
 	struct arena *arena = arena_new(16 * KIB);
-	struct keeping *k = arena ? ARENA_NEW(arena, struct keeping) : NULL;
+	struct keeping *k = arena ? ARENA_NEW_UPTO(arena, struct keeping, spool.err) : NULL;
 
 	if (!k) {
 		arena_free(arena);
 		return NULL;
 	}
+	err_none(&k->spool.err);
+	err_none(&k->lost);
 	k->arena = arena;
 	k->call = c;
 	k->artifacts = c->gw->artifacts;

@@ -15,6 +15,7 @@ struct catalog {
 	struct tool **fresh; /* since then; references */
 	struct tool **gone;
 	size_t fresh_count, gone_count;
+	uint64_t changes;
 };
 
 struct catalog *
@@ -161,6 +162,7 @@ catalog_add(struct catalog *c, struct tool *t, struct err *e)
 	memmove(c->tools + at + 1, c->tools + at, (c->count - at) * sizeof(struct tool *));
 	c->tools[at] = tool_ref(t);
 	c->count++;
+	c->changes++;
 	return 0;
 }
 
@@ -176,9 +178,16 @@ catalog_remove(struct catalog *c, struct str name)
 	size_t at = place_of(c, name);
 	CHECK(c->tools[at] == t);
 	c->count--;
+	c->changes++;
 	memmove(c->tools + at, c->tools + at + 1, (c->count - at) * sizeof(struct tool *));
 	tool_unref(t);
 	return 0;
+}
+
+uint64_t
+catalog_changes(const struct catalog *c)
+{
+	return c->changes;
 }
 
 struct tool *

@@ -12,7 +12,7 @@ admit(struct http_request *r, void *arg)
 	struct visit v = {.front = arg, .http = r};
 	struct buf allow = BUF_INIT(128);
 	char extra[160] = "";
-	struct err e = ERR_NONE;
+	struct err e;
 	int code = access_origin(v.front, r, &e);
 
 	if (code == 0 && (code = route_find(r->method, r->path, &v.route, &allow)) < 0)

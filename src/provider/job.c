@@ -8,19 +8,25 @@
 
 /* Output. */
 
+static void
+output_none(struct output *o)
+{
+	memset(o, 0, offsetof(struct output, err));
+	err_none(&o->err);
+}
+
 void
 output_init(struct output *o)
 {
-	*o = (struct output){
-	    .success = true,
-	    .content = BUF_INIT(LIMIT_RESULT_BYTES),
-	    .modified = BUF_INIT(LIMIT_RESULT_BYTES),
-	    .command = BUF_INIT(LIMIT_COMMAND_BYTES),
-	    .metadata = BUF_INIT(64 * KIB),
-	    .diff = BUF_INIT(LIMIT_DIFF_BYTES),
-	    .extra = BUF_INIT(LIMIT_RESULT_BYTES),
-	    .rpc_data = BUF_INIT(64 * KIB),
-	};
+	output_none(o);
+	o->success = true;
+	buf_init(&o->content, LIMIT_RESULT_BYTES);
+	buf_init(&o->modified, LIMIT_RESULT_BYTES);
+	buf_init(&o->command, LIMIT_COMMAND_BYTES);
+	buf_init(&o->metadata, 64 * KIB);
+	buf_init(&o->diff, LIMIT_DIFF_BYTES);
+	buf_init(&o->extra, LIMIT_RESULT_BYTES);
+	buf_init(&o->rpc_data, 64 * KIB);
 }
 
 void
@@ -37,13 +43,15 @@ output_done(struct output *o)
 	buf_done(&o->rpc_data);
 }
 
-struct output
-output_take(struct output *o)
+void
+output_move(struct output *to, struct output *from)
 {
-	struct output out = *o;
-
-	output_init(o);
-	return out;
+	memcpy(to, from, offsetof(struct output, err));
+	if (from->err.code < 0)
+		to->err = from->err;
+	else
+		err_none(&to->err);
+	output_none(from);
 }
 
 void
@@ -123,7 +131,7 @@ int
 job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct err *e)
 {
 	struct arena *arena = arena_new(LIMIT_CALL_ARENA);
-	struct job *j = arena ? ARENA_NEW(arena, struct job) : NULL;
+	struct job *j = arena ? ARENA_NEW_UPTO(arena, struct job, out) : NULL;
 
 	CHECK(spec->tool->provider);
 	if (j)

@@ -83,7 +83,8 @@ struct output {
 	bool never_left; /* nothing of it was sent: doing it again cannot do it twice */
 	bool refused;    /* whoever was asked answered that it did not do it: the same */
 	bool unknown;    /* it was sent, and what came back does not tell whether it was done */
-	struct err err;  /* code 0: none. Otherwise the job failed; content may hold a part */
+	/* The last: code 0: none. Otherwise the job failed; content may hold a part. */
+	struct err err;
 };
 
 struct job_context {
@@ -105,7 +106,6 @@ struct job {
 	enum reversibility reversibility; /* what the tool does to the world, where it runs */
 	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
-	struct output out;
 
 	/* private to the owner and the provider */
 	struct loop *loop;
@@ -120,6 +120,8 @@ struct job {
 	struct tracking *tracking; /* track.c; NULL: nothing is compared */
 	bool cancel_sent;
 	bool reported; /* out is final */
+
+	struct output out; /* its error is the last */
 };
 
 struct job_spec {
@@ -164,7 +166,7 @@ void job__reported(struct job *j); /* it is over: whoever waits is told */
 /* Bounded by LIMIT_RESULT_BYTES and friends; done takes a zeroed one too. */
 void output_init(struct output *o);
 void output_done(struct output *o);
-struct output output_take(struct output *o); /* moves everything out; *o is left empty */
+void output_move(struct output *to, struct output *from); /* *to was empty, *from is then */
 
 /* For filling out. */
 void output_text(struct output *o, struct str text); /* adds a text block */

@@ -558,12 +558,13 @@ static struct exchange *
 exchange_new(struct upstream *u, const struct exchange_spec *spec)
 {
 	struct arena *arena = arena_new(LIMIT_UPSTREAM_ASK_ARENA);
-	struct exchange *x = arena ? ARENA_NEW(arena, struct exchange) : NULL;
+	struct exchange *x = arena ? ARENA_NEW_UPTO(arena, struct exchange, end.err) : NULL;
 
 	if (!x) {
 		arena_free(arena);
 		return NULL;
 	}
+	err_none(&x->end.err);
 	x->arena = arena;
 	x->spec = *spec;
 	if (spec->pin) /* the rest is zeroed */

@@ -385,8 +385,8 @@ struct exchange {
 	struct json_doc *state_doc; /* a reference */
 	const struct json *state;   /* requestState for the next request, or NULL */
 	struct faucet progress;
-	struct exchange_end end;
 	struct deferred over;
+	struct exchange_end end; /* its error is the last */
 };
 struct exchange *exchange__of(struct node *n);
 void exchange__send(struct exchange *x); /* for the first time, or again */

@@ -174,8 +174,7 @@ void upstream_log_level(struct upstream *u, int level);
  * never made twice: an upstream that goes away with one in flight ends it with E_UNAVAILABLE.
  */
 struct exchange_end {
-	int code; /* 0: answered: one of result and error is set */
-	struct err err;
+	int code;   /* 0: answered: one of result and error is set */
 	bool sent;  /* it may have reached the upstream: what it does may be done */
 	bool broke; /* it failed on the way there or back, or the upstream has no time for
 		       it (HTTP 429, 503): another try may do better */
@@ -183,6 +182,7 @@ struct exchange_end {
 	struct json_doc *doc;    /* borrowed; take a reference to keep it */
 	const struct json *result;
 	const struct json *error; /* JSON-RPC's, as it came; never -32020 or -32022 */
+	struct err err;           /* of the code */
 };
 struct exchange_spec {
 	struct str method; /* copied */

@@ -23,6 +23,28 @@ gives_zeroed_and_aligned_memory(void **state)
 }
 
 static void
+zeroes_as_much_as_is_asked_for(void **state)
+{
+	struct pair {
+		char first[100], second[100];
+	} * p;
+	struct arena *a = arena_new(100000);
+
+	(void)state;
+	arena_recycle(true);
+	memset(arena_alloc(a, 3000), 0xff, 3000);
+	arena_free(a);
+	a = arena_new(100000); /* of the same memory, if it was kept */
+	assert_non_null(p = ARENA_NEW_UPTO(a, struct pair, second));
+	for (size_t i = 0; i < sizeof(p->first); i++)
+		assert_int_equal(p->first[i], 0);
+	memset(p->second, 'x', sizeof(p->second)); /* it is there */
+	assert_string_equal(arena_strz(a, S("text")), "text");
+	arena_free(a);
+	arena_recycle(false);
+}
+
+static void
 stops_at_its_maximum(void **state)
 {
 	static const size_t maxima[] = {0, 1, 100, 4096, 5000, 100000};
@@ -77,6 +99,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(gives_zeroed_and_aligned_memory),
+	    cmocka_unit_test(zeroes_as_much_as_is_asked_for),
 	    cmocka_unit_test(stops_at_its_maximum),
 	    cmocka_unit_test(gives_one_large_piece),
 	    cmocka_unit_test(copies_and_formats_text),

@@ -156,7 +156,7 @@ output_is_json_pieces_ready_to_be_joined(void **state)
 	output_textf(&o, "%d", 7);
 	output_modified(&o, S("x"));
 	output_modified(&o, S("y\n"));
-	taken = output_take(&o);
+	output_move(&taken, &o);
 	assert_int_equal(o.content.len, 0);
 	assert_string_equal(
 	    buf_z(&taken.content),
