@@ -1,26 +1,21 @@
-/* loop.c - libuv, wrapped once: one heap of timers, three queues of deferred calls. */
+/* loop.c - libuv, wrapped once: three queues of deferred calls, work on other threads. */
 
-#include "loop/loop.h"
+#include "loop/timers.h"
 
 #include "base/spare.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 struct loop {
 	uv_loop_t uv;
-	uv_timer_t alarm; /* set to the first of the heap */
-	uv_idle_t idle;   /* runs while something is put off */
+	uv_idle_t idle; /* runs while something is put off */
 	uv_async_t stop;
 	size_t busy; /* begun, not ended */
 	bool draining;
 
-	struct timer **heap; /* the least first; a timer knows its place */
-	size_t timers;
-	size_t heap_cap;
-	uint64_t order;
+	struct timers timers;
 
 	/* One is filled while the other is worked off, so nothing put off runs at once. */
 	struct list queues[2];
@@ -35,159 +30,6 @@ struct loop {
 
 	char *scratch; /* LOOP_SCRATCH bytes, once somebody wanted them */
 };
-
-/* Timers */
-
-static bool
-timer_before(const struct timer *a, const struct timer *b)
-{
-	return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->order < b->order;
-}
-
-static void
-heap_set(struct loop *l, size_t i, struct timer *t)
-{
-	l->heap[i] = t;
-	t->at = i + 1;
-}
-
-/* Find the place of t, starting with the hole at i. */
-static void
-heap_settle(struct loop *l, size_t i, struct timer *t)
-{
-	while (i > 0 && timer_before(t, l->heap[(i - 1) / 2])) {
-		heap_set(l, i, l->heap[(i - 1) / 2]);
-		i = (i - 1) / 2;
-	}
-	for (size_t child; (child = 2 * i + 1) < l->timers; i = child) {
-		if (child + 1 < l->timers && timer_before(l->heap[child + 1], l->heap[child]))
-			child++;
-		if (timer_before(t, l->heap[child]))
-			break;
-		heap_set(l, i, l->heap[child]);
-	}
-	heap_set(l, i, t);
-}
-
-static void
-heap_remove(struct loop *l, struct timer *t)
-{
-	size_t hole = t->at - 1;
-
-	CHECK(hole < l->timers && l->heap[hole] == t);
-	t->at = 0;
-	struct timer *last = l->heap[--l->timers];
-	if (last != t)
-		heap_settle(l, hole, last);
-}
-
-static int
-heap_reserve(struct loop *l)
-{
-	if (l->timers < l->heap_cap)
-		return 0;
-	size_t cap = l->heap_cap ? l->heap_cap * 2 : 64;
-	struct timer **p = realloc(l->heap, cap * sizeof(struct timer *));
-	if (!p)
-		return E_NOMEM;
-	l->heap = p;
-	l->heap_cap = cap;
-	return 0;
-}
-
-static void alarm_rung(uv_timer_t *alarm);
-
-static void
-alarm_set(struct loop *l)
-{
-	if (l->timers == 0) {
-		uv_timer_stop(&l->alarm);
-		return;
-	}
-	uint64_t now = uv_now(&l->uv), due = l->heap[0]->at_ms;
-	uv_timer_start(&l->alarm, alarm_rung, due > now ? due - now : 0, 0);
-}
-
-/* Those started from here on wait for the next turn, so a timer of 0 ms cannot spin. */
-static void
-alarm_rung(uv_timer_t *alarm)
-{
-	struct loop *l = alarm->data;
-	uint64_t now = uv_now(&l->uv), order = l->order;
-
-	while (l->timers > 0 && l->heap[0]->at_ms <= now) {
-		struct timer *t = l->heap[0];
-		if (t->due_ms > now) { /* was started again meanwhile */
-			t->at_ms = t->due_ms;
-			t->order = t->again;
-			heap_settle(l, 0, t);
-			continue;
-		}
-		if (t->order >= order)
-			break;
-		heap_remove(l, t);
-		t->fire(t->arg);
-	}
-	alarm_set(l);
-}
-
-#define COARSE_FROM_MS 1000
-#define COARSE_STEP_MS 10 /* it lags at most so far behind */
-
-/* Not the loop's clock: that stands still within a turn, and the timer would be early. Long delays
- * are most of all, and a clock that costs a fifth will do for them. */
-static uint64_t
-due_in(uint64_t delay_ms)
-{
-	struct timespec ts;
-
-	if (delay_ms < COARSE_FROM_MS)
-		return uv_hrtime() / 1000000 + delay_ms;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	uint64_t now = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 + COARSE_STEP_MS;
-	return delay_ms > UINT64_MAX - now ? UINT64_MAX : now + delay_ms;
-}
-
-/* One that is started again for later, as most are, stays where it is in the heap: when its old
- * time comes it is put where it belongs. */
-int
-timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)(void *), void *arg)
-{
-	if (!t->at && heap_reserve(l) < 0)
-		return E_NOMEM;
-	t->fire = fire;
-	t->arg = arg;
-	t->due_ms = due_in(delay_ms);
-	if (t->at && t->due_ms > t->at_ms && t->due_ms > uv_now(&l->uv)) {
-		t->again = l->order++;
-		return 0;
-	}
-	if (t->at)
-		heap_remove(l, t);
-	t->at_ms = t->due_ms;
-	t->order = l->order++;
-	heap_settle(l, l->timers++, t);
-	if (l->heap[0] == t)
-		alarm_set(l);
-	return 0;
-}
-
-/* The alarm may now ring too early; it then finds nothing due and is set again. */
-void
-timer_stop(struct loop *l, struct timer *t)
-{
-	if (!t->at)
-		return;
-	heap_remove(l, t);
-	if (l->timers == 0)
-		alarm_set(l);
-}
-
-bool
-timer_running(const struct timer *t)
-{
-	return t->at != 0;
-}
 
 /* Deferred calls */
 
@@ -287,9 +129,9 @@ loop_new(struct loop **ret, struct err *e)
 	pthread_mutex_init(&l->works_lock, NULL);
 	l->works_back.data = l;
 	l->works_last = &l->works_done;
-	uv_timer_init(&l->uv, &l->alarm);
+	timers__init(&l->timers, &l->uv);
 	uv_idle_init(&l->uv, &l->idle);
-	l->alarm.data = l->idle.data = l;
+	l->idle.data = l;
 	list_init(&l->queues[0]);
 	list_init(&l->queues[1]);
 	list_init(&l->last);
@@ -314,8 +156,8 @@ loop_free(struct loop *l)
 		return;
 	while (l->queues[0].len + l->queues[1].len + l->last.len + l->works > 0)
 		uv_run(&l->uv, l->works > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
-	CHECK(l->timers == 0);
-	uv_close((uv_handle_t *)&l->alarm, NULL);
+	CHECK(l->timers.len == 0);
+	uv_close((uv_handle_t *)&l->timers.alarm, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
 	uv_close((uv_handle_t *)&l->stop, NULL);
 	pthread_mutex_lock(&l->works_lock); /* the last worker has left it */
@@ -327,7 +169,7 @@ loop_free(struct loop *l)
 	while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
 		;
 	CHECK(uv_loop_close(&l->uv) == 0);
-	free(l->heap);
+	timers__done(&l->timers);
 	free(l->scratch);
 	free(l);
 }
@@ -367,6 +209,12 @@ uv_loop_t *
 loop_uv(struct loop *l)
 {
 	return &l->uv;
+}
+
+struct timers *
+loop__timers(struct loop *l)
+{
+	return &l->timers;
 }
 
 /*

@@ -44,11 +44,10 @@ uint64_t loop_now_ms(const struct loop *l); /* monotonic, once per turn of the l
 struct timer {
 	void (*fire)(void *arg); /* the timer is already stopped here; it may be started again */
 	void *arg;
-	uint64_t due_ms; /* private */
-	uint64_t at_ms; /* private: its place in the heap is that of this time, due_ms or earlier */
-	uint64_t order; /* private: of its start, among those of the same time */
-	uint64_t again; /* private: the same, of one that was started again for later */
-	size_t at;      /* private: 1 + place in the heap, 0 = not running */
+	uint64_t due_ms;  /* private */
+	uint64_t order;   /* private: of its start, among those of the same time */
+	size_t at;        /* private: 1 + place in the heap, 0 = not there */
+	struct node node; /* private: in a lane (timers.h) */
 };
 /* Starts, or starts again with the new delay. E_NOMEM. */
 int timer_start(struct loop *l, struct timer *t, uint64_t delay_ms, void (*fire)(void *),

@@ -188,6 +188,32 @@ ten_thousand_timers_fire_in_order_whatever_is_stopped_between(void **state)
 		assert_false(timer_running(&many[i]));
 }
 
+/* Of as many lengths as there are lanes, and more; stopped first, in the middle and last, started
+ * again, and some let run. */
+static void
+long_timers_come_and_go(void **state)
+{
+	struct lettered a = {.letter = 'a'}, b = {.letter = 'b'}, c = {.letter = 'c'};
+
+	(void)state;
+	memset(many, 0, sizeof(many));
+	for (size_t i = 0; i < MANY; i++)
+		timer_start(loop, &many[i], 1000 * (1 + i % 23), fire, &a);
+	for (size_t i = 0; i < MANY; i++)
+		assert_true(timer_running(&many[i]));
+	timer_start(loop, &c.timer, 1001, fire_and_stop, &c);
+	timer_start(loop, &b.timer, 1001, fire, &b);
+	timer_start(loop, &c.timer, 1001, fire_and_stop, &c); /* now behind it */
+	for (size_t i = 0; i < MANY; i += 2)
+		timer_start(loop, &many[i], 3600 * 1000, fire, &a);
+	for (size_t i = 0; i < MANY; i++)
+		timer_stop(loop, &many[(i * 7919 + 3) % MANY]);
+	for (size_t i = 0; i < MANY; i++)
+		assert_false(timer_running(&many[i]));
+	loop_run(loop);
+	assert_string_equal(trace, "bc");
+}
+
 static void
 deferred_calls_run_later_in_order_and_once(void **state)
 {
@@ -531,6 +557,7 @@ main(void)
 	    LOOP_TEST(a_timer_may_start_itself_again_when_it_fires),
 	    LOOP_TEST(a_timer_may_be_freed_when_it_fires),
 	    LOOP_TEST(ten_thousand_timers_fire_in_order_whatever_is_stopped_between),
+	    LOOP_TEST(long_timers_come_and_go),
 	    LOOP_TEST(deferred_calls_run_later_in_order_and_once),
 	    LOOP_TEST(a_cancelled_deferred_call_does_not_run),
 	    LOOP_TEST(a_deferred_call_may_cancel_one_of_the_same_turn),
