@@ -15,5 +15,7 @@ _Noreturn void bug_at(const char *file, int line, const char *text);
 #define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define MUST_USE __attribute__((warn_unused_result))
+/* For what takes our own words: how long they are is known where it is compiled. */
+#define INLINE_WORDS static inline __attribute__((always_inline))
 
 #endif

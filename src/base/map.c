@@ -73,14 +73,15 @@ resize(struct map *m)
 int
 map_put(struct map *m, struct str key, void *value)
 {
+	uint64_t hash = str_hash_keyed(key);
+
 	CHECK(key.ptr && value);
-	if (map_find(m, key))
+	if (m->cap && probe(m, key, hash)->value)
 		return E_EXISTS;
 	if (m->len >= m->max)
 		return E_LIMIT;
 	if ((m->used + 1) * 4 > m->cap * 3 && resize(m) < 0)
 		return E_NOMEM;
-	uint64_t hash = str_hash_keyed(key);
 	struct map_slot *s = probe(m, key, hash);
 	if (!s->key.ptr)
 		m->used++;

@@ -31,6 +31,25 @@ lower(char c)
 	return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : (unsigned char)c;
 }
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Eight bytes each. Upper and lower case differ in one bit, and only of letters does it not count.
+ */
+static bool
+eight_eq_nocase(const char *a, const char *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	uint64_t low = x | EACH(0x20), seven = low & EACH(0x7f);
+	/* The top bit of each byte: from 'a' on, beyond 'z', no ASCII. */
+	uint64_t from_a = seven + EACH(0x80 - 'a'), beyond_z = seven + EACH(0x7f - 'z');
+	uint64_t letter = from_a & ~beyond_z & ~low & EACH(0x80);
+
+	return ((x ^ y) & ~(letter >> 2)) == 0;
+}
+
 bool
 str_eq_nocase(struct str a, struct str b)
 {
@@ -38,15 +57,11 @@ str_eq_nocase(struct str a, struct str b)
 
 	if (a.len != b.len)
 		return false;
-	/* Upper and lower case differ in one bit: eight that differ in no other are looked at. */
-	for (uint64_t x, y; i + sizeof(x) <= a.len; i += sizeof(x)) {
-		memcpy(&x, a.ptr + i, sizeof(x));
-		memcpy(&y, b.ptr + i, sizeof(y));
-		if ((x ^ y) & ~UINT64_C(0x2020202020202020))
-			return false;
-		for (size_t k = 0; x != y && k < sizeof(x); k++)
-			if (lower(a.ptr[i + k]) != lower(b.ptr[i + k]))
+	if (a.len >= 8) {
+		for (; i + 8 < a.len; i += 8)
+			if (!eight_eq_nocase(a.ptr + i, b.ptr + i))
 				return false;
+		return eight_eq_nocase(a.ptr + a.len - 8, b.ptr + a.len - 8); /* some once more */
 	}
 	for (; i < a.len; i++)
 		if (a.ptr[i] != b.ptr[i] && lower(a.ptr[i]) != lower(b.ptr[i]))

@@ -55,28 +55,52 @@ route_param(const char *pattern, struct str path, const char *name)
 	return (struct str){NULL, 0};
 }
 
-/* How far a pattern is the same for all; that tells most of them apart. */
-static struct fixed {
-	size_t len;
-	bool whole; /* it has no parameters */
-} fixed[ARRAY_LEN(routes)];
+/*
+ * Rows whose first segment is of one length and begins with the same letter stand in a chain, in
+ * the order of the table; no pattern begins with a parameter. In a chain most are told apart by how
+ * far they are the same for all.
+ */
+#define CHAINS 64
+#define NO_ROW UINT8_MAX
+static uint8_t chains[CHAINS];
+static struct chained {
+	uint8_t next; /* row, or NO_ROW */
+	bool whole;   /* the pattern has no parameters */
+	size_t fixed; /* bytes of it before the first */
+} links[ARRAY_LEN(routes)];
+_Static_assert(ARRAY_LEN(routes) < NO_ROW, "a row is a byte");
+
+static uint8_t *
+chain_of(struct str path)
+{
+	struct str first = S("");
+
+	(void)segment(&path, &first);
+	return &chains[(first.len * 5 + (first.len ? (unsigned char)first.ptr[0] : 0)) % CHAINS];
+}
 
 static void
-fixed_fill(void)
+chains_fill(void)
 {
-	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-		fixed[i].len = strcspn(routes[i].pattern, "{");
-		fixed[i].whole = routes[i].pattern[fixed[i].len] == '\0';
+	memset(chains, NO_ROW, sizeof(chains));
+	for (size_t i = ARRAY_LEN(routes); i-- > 0;) {
+		const char *pattern = routes[i].pattern;
+		uint8_t *chain = chain_of(str_of(pattern));
+		size_t fixed = strcspn(pattern, "{");
+		links[i] = (struct chained){*chain, pattern[fixed] == '\0', fixed};
+		*chain = (uint8_t)i;
 	}
 }
 
 static bool
 row_matches(size_t i, struct str path)
 {
-	if (fixed[i].whole ? path.len != fixed[i].len : path.len < fixed[i].len)
+	const struct chained *k = &links[i];
+
+	if (k->whole ? path.len != k->fixed : path.len < k->fixed)
 		return false;
-	return memcmp(routes[i].pattern, path.ptr, fixed[i].len) == 0 &&
-	       (fixed[i].whole || route_matches(routes[i].pattern, path));
+	return memcmp(routes[i].pattern, path.ptr, k->fixed) == 0 &&
+	       (k->whole || route_matches(routes[i].pattern, path));
 }
 
 int
@@ -84,11 +108,11 @@ route_find(struct str method, struct str path, const struct route **ret, struct 
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, fixed_fill);
+	pthread_once(&once, chains_fill);
 	if (str_is(method, "HEAD"))
 		method = S("GET");
-	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-		if (!path.ptr || !row_matches(i, path))
+	for (size_t i = path.ptr ? *chain_of(path) : NO_ROW; i != NO_ROW; i = links[i].next) {
+		if (!row_matches(i, path))
 			continue;
 		if (str_is(method, routes[i].method)) {
 			*ret = &routes[i];

@@ -29,7 +29,7 @@ void jw_object(struct jw *w);
 void jw_array(struct jw *w);
 void jw_end(struct jw *w); /* of the innermost object or array */
 void jw__key(struct jw *w, const char *key, size_t len);
-static inline void
+INLINE_WORDS void
 jw_key(struct jw *w, const char *key) /* a word of ours: nothing in it needs an escape */
 {
 	jw__key(w, key, strlen(key)); /* which is known already where it is compiled */
@@ -50,22 +50,22 @@ void jw_value(struct jw *w, const struct json *v); /* as it was parsed; null for
 void jw_raw(struct jw *w, struct str json);        /* already JSON */
 
 /* key and value in one go, for flat objects */
-static inline void
+INLINE_WORDS void
 jw_member(struct jw *w, const char *key, struct str s)
 {
 	jw_key(w, key), jw_str(w, s);
 }
-static inline void
+INLINE_WORDS void
 jw_member_z(struct jw *w, const char *key, const char *z)
 {
 	jw_key(w, key), jw_z(w, z);
 }
-static inline void
+INLINE_WORDS void
 jw_member_int(struct jw *w, const char *key, int64_t n)
 {
 	jw_key(w, key), jw_int(w, n);
 }
-static inline void
+INLINE_WORDS void
 jw_member_bool(struct jw *w, const char *key, bool yes)
 {
 	jw_key(w, key), jw_bool(w, yes);

@@ -83,8 +83,18 @@ void http_server_free(struct http_server *s); /* after done */
 size_t http_connections(const struct http_server *s);
 
 /* Value of the first header of that name, {NULL,0} when there is none. */
-struct str http_header(const struct http_request *r, const char *name);
-size_t http_header_times(const struct http_request *r, const char *name);
+struct str http__header(const struct http_request *r, struct str name);
+INLINE_WORDS struct str
+http_header(const struct http_request *r, const char *name)
+{
+	return http__header(r, str_of(name));
+}
+size_t http__header_times(const struct http_request *r, struct str name);
+INLINE_WORDS size_t
+http_header_times(const struct http_request *r, const char *name)
+{
+	return http__header_times(r, str_of(name));
+}
 /* Percent-decoded value ('+' is a blank) of the first query parameter of that name, added to out;
  * false when there is none or it is malformed. */
 bool http_query(const struct http_request *r, const char *name, struct buf *out);

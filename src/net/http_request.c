@@ -11,10 +11,8 @@ is_named(const struct http_header *h, struct str name)
 }
 
 struct str
-http_header(const struct http_request *r, const char *name)
+http__header(const struct http_request *r, struct str wanted)
 {
-	struct str wanted = str_of(name);
-
 	for (size_t i = 0; i < r->header_count; i++)
 		if (is_named(&r->headers[i], wanted))
 			return r->headers[i].value;
@@ -22,9 +20,8 @@ http_header(const struct http_request *r, const char *name)
 }
 
 size_t
-http_header_times(const struct http_request *r, const char *name)
+http__header_times(const struct http_request *r, struct str wanted)
 {
-	struct str wanted = str_of(name);
 	size_t times = 0;
 
 	for (size_t i = 0; i < r->header_count; i++)

@@ -20,6 +20,16 @@ compares_by_bytes(void **state)
 	assert_int_equal(str_cmp(absent, S("")), 0);
 	assert_true(str_eq_nocase(S("Content-Type"), S("content-tYPE")));
 	assert_false(str_eq_nocase(S("a["), S("a{")));
+	for (unsigned x = 0; x < 256; x++)
+		for (unsigned y = 0; y < 256; y++) {
+			bool letter = (x | 0x20) >= 'a' && (x | 0x20) <= 'z';
+			char a[12] = "Mcp-Session", b[12] = "mCP-sESSION";
+			size_t at = x % 11; /* in the first eight, in the last, in both */
+			a[at] = (char)x;
+			b[at] = (char)y;
+			assert_int_equal(str_eq_nocase((struct str){a, 11}, (struct str){b, 11}),
+					 x == y || (letter && (x ^ y) == 0x20));
+		}
 	assert_false(str_eq_nocase(S("a"), S("ab")));
 	assert_true(str_is(str_of("x"), "x"));
 	assert_null(str_of(NULL).ptr);
