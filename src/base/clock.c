@@ -24,13 +24,19 @@ clock_mono_us(void)
 uint64_t
 clock_mono_ms(void)
 {
-	return clock_mono_us() / 1000u;
+	return now_us(CLOCK_MONOTONIC_COARSE) / 1000u;
 }
 
 int64_t
 clock_wall_us(void)
 {
 	return (int64_t)now_us(CLOCK_REALTIME);
+}
+
+int64_t
+clock_wall_ms(void)
+{
+	return (int64_t)now_us(CLOCK_REALTIME_COARSE) / 1000;
 }
 
 #define DAY_US INT64_C(86400000000)

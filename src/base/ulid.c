@@ -127,7 +127,7 @@ ulid_at(int64_t wall_us, char out[static ULID_LEN + 1])
 void
 ulid_new(char out[static ULID_LEN + 1])
 {
-	ulid_now(clock_wall_us(), out);
+	ulid_now(clock_wall_ms() * 1000, out);
 }
 
 void
