@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "mcp/header.h"
 
 #define NAME_CHARS 64
 #define TIMEOUT_MAX_MS (24 * 3600 * 1000)
@@ -518,10 +519,18 @@ tool_unfit(const struct tool *t)
 	return t->unfit ? t->unfit->inside : "";
 }
 
+bool
+tool_in_headers(struct tool *t)
+{
+	if (t->in_headers == 0)
+		t->in_headers = header_has_params(t->input_schema) ? 1 : -1;
+	return t->in_headers > 0;
+}
+
 int
 tool_schema(struct tool *t, const struct schema **ret, struct err *e)
 {
-	struct err why = ERR_NONE;
+	struct err why;
 
 	if (!t->compiled && !t->unfit &&
 	    schema_compile(t->spare ? t->spare : t->card, t->input_schema, NULL, &t->compiled,

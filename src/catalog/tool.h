@@ -78,6 +78,7 @@ struct tool {
 	struct json_doc *spare;  /* the schema of one whose definition has none */
 	struct err *unfit;       /* why its schema cannot be compiled */
 	struct schema *compiled; /* when it is first needed */
+	signed char in_headers;  /* tool_in_headers: 1 or -1; 0: nobody has asked */
 	struct buf listing;      /* the same */
 	unsigned refs;
 };
@@ -124,6 +125,9 @@ int tool_outlined(const struct tool_outline *o, struct tool **ret, struct err *e
  */
 bool compensation_is_pointer(struct str s);
 int compensation_check(const struct json *args, const char *where, struct err *e);
+
+/* Does its schema name arguments that stand in HTTP headers, too (x-mcp-header)? */
+bool tool_in_headers(struct tool *t);
 
 /* Why its schema cannot be compiled, when tool_schema has said so. */
 const char *tool_unfit(const struct tool *t);

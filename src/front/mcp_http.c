@@ -579,8 +579,8 @@ check_params(const struct guest *g, const struct mcp_message *m, struct mcp_faul
 
 	if (m->era != ERA_MODERN || !str_is(m->rpc.method, "tools/call") || !m->http)
 		return 0;
-	const struct tool *t = mcp_tool_of(&g->client, name);
-	if (!t || !header_has_params(t->input_schema))
+	struct tool *t = mcp_tool_of(&g->client, name);
+	if (!t || !tool_in_headers(t))
 		return 0;
 	/* A schema that breaks the rules is for clients to drop; it promises no header. */
 	if (header_params(t->input_schema, json_get(m->rpc.params, S("arguments")), rows,

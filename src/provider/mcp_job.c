@@ -227,7 +227,7 @@ provider_start(struct provider *p, struct job *j)
 	    .method = S("tools/call"),
 	    .params = write_params,
 	    .name = j->tool->upstream_name,
-	    .schema = j->tool->input_schema,
+	    .schema = tool_in_headers(j->tool) ? j->tool->input_schema : NULL,
 	    .arguments = j->input,
 	    .pin = m->pin,
 	    .behind = &r->behind,

@@ -58,7 +58,7 @@ head_add_params(struct head *h, const struct link_message *m, struct err *e)
 	size_t count = 0;
 	int r;
 
-	if (!m->schema || !header_has_params(m->schema))
+	if (!m->schema)
 		return 0;
 	r = header_params(m->schema, m->arguments, params, ARRAY_LEN(params), &count, e);
 	for (size_t i = 0; r == 0 && i < count; i++) {
