@@ -9,34 +9,39 @@
 
 /* Whatever it was made of: a block of such a size will do for the next that wants one. */
 static void
-block_drop(char *block, size_t cap)
+block_drop(struct buf *b)
 {
-	if (cap < SPARE_MIN || cap & (cap - 1))
+	char *block = b->ptr - b->before;
+	size_t size = b->cap + b->before;
+
+	if (size < SPARE_MIN || size & (size - 1))
 		free(block);
 	else
-		spare_put(block, cap);
+		spare_put(block, size);
 }
 
 void
 buf__free(struct buf *b)
 {
-	block_drop(b->ptr, b->cap);
+	block_drop(b);
 	*b = BUF_INIT(b->max);
 }
 
 static bool
 block_grow(struct buf *b, size_t cap)
 {
-	char *p = b->cap > SPARE_MAX ? realloc(b->ptr, cap) : spare_get(cap);
+	bool stays = b->cap > SPARE_MAX && b->before == 0;
+	char *p = stays ? realloc(b->ptr, cap) : spare_get(cap);
 
 	if (!p)
 		return false;
-	if (b->cap && b->cap <= SPARE_MAX) {
+	if (b->ptr && !stays) {
 		memcpy(p, b->ptr, b->len);
-		block_drop(b->ptr, b->cap);
+		block_drop(b);
 	}
 	b->ptr = p;
 	b->cap = cap;
+	b->before = 0;
 	return true;
 }
 
@@ -129,15 +134,32 @@ buf_add_i64(struct buf *b, int64_t n)
 }
 
 void
+buf_add_front(struct buf *b, struct str s)
+{
+	if (b->failed || s.len == 0)
+		return;
+	if (s.len <= b->before) {
+		b->ptr -= s.len;
+		b->cap += s.len;
+		b->before -= (uint32_t)s.len;
+	} else if (buf_room(b, s.len)) {
+		memmove(b->ptr + s.len, b->ptr, b->len);
+	} else {
+		return;
+	}
+	memcpy(b->ptr, s.ptr, s.len);
+	b->len += s.len;
+}
+
+void
 buf_trim(struct buf *b)
 {
 	if (b->len == 0) {
-		free(b->ptr);
-		b->ptr = NULL;
-		b->cap = 0;
+		if (b->ptr)
+			buf__free(b);
 		return;
 	}
-	char *ptr = b->cap > b->len ? realloc(b->ptr, b->len) : NULL;
+	char *ptr = b->cap > b->len && !b->before ? realloc(b->ptr, b->len) : NULL;
 	if (ptr) {
 		b->ptr = ptr;
 		b->cap = b->len;

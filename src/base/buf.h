@@ -19,6 +19,7 @@ struct buf {
 	size_t cap;
 	size_t max;
 	bool failed;
+	uint32_t before; /* bytes of its memory that stand before ptr, free to be written to */
 };
 
 #define BUF_INIT(max_bytes) ((struct buf){.max = (max_bytes)})
@@ -85,6 +86,9 @@ char *buf_room(struct buf *b, size_t n);
 
 /* Give back the memory beyond the content. */
 void buf_trim(struct buf *b);
+
+/* At the front; where there is room before ptr, nothing moves. */
+void buf_add_front(struct buf *b, struct str s);
 
 /* Drop n bytes at the front. */
 void buf_eat(struct buf *b, size_t n);

@@ -259,12 +259,31 @@ ends_of(const struct keeping *k)
 	return less ? LIMIT_SHELL_OUTPUT / 4 : ends;
 }
 
+/* One text and nothing else, long enough to stay in the memory it came in. Who is shown an envelope
+ * has to see the blocks once more. */
+static bool
+show_in_place(struct keeping *k)
+{
+	const struct json *block = json_len(k->blocks) == 1 ? json_at(k->blocks, 0) : NULL;
+	bool bare = k->showing == SHOW_WHOLE && k->content.len == 0 && text_of(block).ptr &&
+		    json_len(block) == 2;
+
+	if (!bare || !json_text_take(&k->doc, json_get(block, S("text")), &k->content))
+		return false;
+	k->blocks = NULL;
+	buf_add_front(&k->content, S("{\"type\":\"text\",\"text\":\""));
+	buf_addz(&k->content, "\"}");
+	return true;
+}
+
 /* All of it, without secrets; what has not been written yet is written here. */
 static int
 show(struct keeping *k, const struct json *blocks)
 {
 	if (artifacts_redact(k->artifacts) && !k->clean && has_secrets(blocks))
 		return redact(blocks, &k->content);
+	if (show_in_place(k))
+		return buf_failed(&k->content) ? E_TOO_LARGE : 0;
 	for (struct json_iter it = json_iter(k->blocks); json_next(&it);) {
 		struct jw w = jw(&k->content);
 		if (k->content.len)

@@ -12,7 +12,8 @@ struct json_doc {
 	atomic_uint refs;
 	size_t bytes; /* of this block */
 	yyjson_doc *doc;
-	char *lent;  /* owned: where long strings stand (long.c); mostly NULL */
+	char *lent; /* owned: where long strings stand (long.c); mostly NULL */
+	size_t lent_bytes;
 	char text[]; /* the values' strings point in here, each where it stood */
 };
 
@@ -246,9 +247,34 @@ parse_rest(struct buf *text, const struct long_strings *ls, const struct json_li
 		json_doc_unref(doc);
 		return rc;
 	}
+	doc->lent_bytes = text->cap;
 	doc->lent = buf_take(text).ptr;
 	*ret = doc;
 	return 0;
+}
+
+bool
+json_text_take(struct json_doc **at, const struct json *v, struct buf *ret)
+{
+	struct json_doc *doc = *at;
+	const yyjson_val *s = json__val(v);
+
+	if (!v || !doc->lent || atomic_load(&doc->refs) != 1 || !yyjson_is_str((yyjson_val *)s) ||
+	    unsafe_yyjson_get_subtype((yyjson_val *)s) != YYJSON_SUBTYPE_NOESC)
+		return false;
+	struct str text = json__text(s);
+	if (text.ptr < doc->lent || text.ptr >= doc->lent + doc->lent_bytes)
+		return false;
+	uint32_t before = (uint32_t)(text.ptr - doc->lent);
+	*ret = (struct buf){.ptr = doc->lent + before,
+			    .len = text.len,
+			    .cap = doc->lent_bytes - before,
+			    .max = ret->max,
+			    .before = before};
+	doc->lent = NULL;
+	json_doc_unref(doc);
+	*at = NULL;
+	return true;
 }
 
 int
@@ -258,7 +284,7 @@ json_parse_buf(struct buf *text, const struct json_limits *limits, struct json_d
 	struct long_strings ls;
 	int rc = E_BAD_JSON;
 
-	if (text->len >= LONG_TEXT && text->len <= limits->max_bytes) {
+	if (text->len >= LONG_TEXT && text->len <= limits->max_bytes && !text->before) {
 		if (json__long_take_out(&ls, buf_str(text)))
 			rc = parse_rest(text, &ls, limits, ret);
 		buf_done(&ls.rest);

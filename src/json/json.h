@@ -44,6 +44,12 @@ struct buf;
 int json_parse_buf(struct buf *text, const struct json_limits *limits, struct json_doc **ret,
 		   struct err *e);
 
+/*
+ * A long text that is written as it stands in the memory json_parse_buf was given moves out with
+ * that memory, if nobody else holds the document: it is gone then. False: nothing has happened.
+ */
+bool json_text_take(struct json_doc **doc, const struct json *v, struct buf *ret);
+
 struct json_doc *json_doc_ref(struct json_doc *doc);
 void json_doc_unref(struct json_doc *doc); /* takes NULL; any thread */
 const struct json *json_root(const struct json_doc *doc);

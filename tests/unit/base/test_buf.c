@@ -80,6 +80,40 @@ writes_numbers_to_their_ends(void **state)
 	buf_done(&b);
 }
 
+static void
+room_before_it_is_used_and_given_back(void **state)
+{
+	struct buf b = BUF_INIT(1000);
+
+	(void)state;
+	buf_addz(&b, "0123456789abcdef");
+	/* As if the first ten bytes had been of no use. */
+	b.ptr += 10;
+	b.len -= 10;
+	b.cap -= 10;
+	b.before = 10;
+	const char *at = b.ptr;
+	buf_add_front(&b, S("xyz"));
+	assert_ptr_equal(b.ptr, at - 3);
+	assert_string_equal(buf_z(&b), "xyzabcdef");
+	buf_add_front(&b, S("more than there is room for, "));
+	assert_string_equal(buf_z(&b), "more than there is room for, xyzabcdef");
+	buf_addz(&b, "!");
+	buf_trim(&b);
+	for (int i = 0; i < 90; i++)
+		buf_addz(&b, "0123456789");
+	assert_int_equal(b.len, 939);
+	assert_true(str_starts(buf_str(&b), S("more than there")));
+	buf_done(&b);
+	buf_addz(&b, "empty");
+	buf_add_front(&b, S("not "));
+	assert_string_equal(buf_z(&b), "not empty");
+	b.max = 10;
+	buf_add_front(&b, S("no room"));
+	assert_true(buf_failed(&b));
+	buf_done(&b);
+}
+
 int
 main(void)
 {
@@ -88,6 +122,7 @@ main(void)
 	    cmocka_unit_test(what_fits_exactly_fits),
 	    cmocka_unit_test(formats_eats_and_moves_out),
 	    cmocka_unit_test(writes_numbers_to_their_ends),
+	    cmocka_unit_test(room_before_it_is_used_and_given_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

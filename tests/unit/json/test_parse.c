@@ -371,6 +371,42 @@ long_strings_are_as_they_were(void **state)
 }
 
 static void
+a_long_text_moves_out_with_its_memory(void **state)
+{
+	struct buf line = BUF_INIT(MIB), taken = BUF_INIT(MIB);
+	struct json_doc *doc;
+	const char *at;
+
+	(void)state;
+	buf_addz(&line, "{\"a\":\"");
+	for (size_t i = 0; i < 200 * KIB; i++)
+		buf_addc(&line, (char)('a' + i % 26));
+	buf_addz(&line, "\",\"b\":\"short\"}");
+	assert_int_equal(json_parse_buf(&line, &json_door, &doc, NULL), 0);
+	const struct json *a = json_get(json_root(doc), S("a"));
+	const struct json *b = json_get(json_root(doc), S("b"));
+	at = json_str(a).ptr;
+
+	assert_false(json_text_take(&doc, NULL, &taken));
+	assert_false(json_text_take(&doc, json_root(doc), &taken));
+	assert_false(json_text_take(&doc, b, &taken)); /* not in that memory */
+	json_doc_ref(doc);
+	assert_false(json_text_take(&doc, a, &taken)); /* somebody else may look */
+	json_doc_unref(doc);
+	assert_true(json_text_take(&doc, a, &taken));
+	assert_null(doc);
+	assert_ptr_equal(taken.ptr, at);
+	assert_int_equal(taken.len, 200 * KIB);
+	buf_add_front(&taken, S("<"));
+	buf_addz(&taken, ">");
+	assert_ptr_equal(taken.ptr, at - 1);
+	assert_true(str_starts(buf_str(&taken), S("<abc")));
+	assert_int_equal(taken.ptr[taken.len - 1], '>');
+	buf_done(&taken);
+	buf_done(&line);
+}
+
+static void
 a_short_text_stays_where_it_is(void **state)
 {
 	struct buf text = BUF_INIT(64);
@@ -420,6 +456,7 @@ main(void)
 	    cmocka_unit_test(refuses_what_is_too_deep_or_too_large),
 	    cmocka_unit_test(a_document_lives_until_its_last_holder_lets_go),
 	    cmocka_unit_test(long_strings_are_as_they_were),
+	    cmocka_unit_test(a_long_text_moves_out_with_its_memory),
 	    cmocka_unit_test(a_short_text_stays_where_it_is),
 	    cmocka_unit_test(keeps_the_json_test_suite),
 	    cmocka_unit_test(the_guide_has_the_same_choices),
