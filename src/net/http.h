@@ -72,6 +72,8 @@ int http_server_new(struct loop *l, const struct http_server_spec *spec, struct 
 /* Numeric host ("127.0.0.1", "::1"). Port 0 takes a free one. */
 int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
 		    struct err *e);
+/* Only this machine reaches what listens there. What is no numeric host is not. */
+bool http_is_loopback(const char *host);
 /* Mode 0600, in a directory that is ours alone to write (E_PERMISSION otherwise). A stale socket
  * nobody answers on is replaced; E_EXISTS when somebody does or it is no socket. */
 int http_listen_unix(struct http_server *s, const char *path, struct err *e);

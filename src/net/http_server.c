@@ -283,6 +283,16 @@ address_parse(const char *host, uint16_t port, struct sockaddr_storage *ret, soc
 	return uv_ip6_addr(host, port, (struct sockaddr_in6 *)ret) == 0;
 }
 
+bool
+http_is_loopback(const char *host)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	return address_parse(host, 0, &a, &len) &&
+	       address_is_loopback((const union address *)(const void *)&a);
+}
+
 static uint16_t
 bound_port(int fd)
 {
