@@ -53,6 +53,7 @@ struct http_limits {
 	unsigned body_ms;
 	unsigned idle_ms;
 	unsigned stall_ms;
+	size_t wires_bytes; /* that wait for all wires together */
 };
 
 struct http_server_spec {
@@ -138,7 +139,8 @@ struct wire_spec {
 struct wire *http_upgrade(struct http_request *r, const char *protocol,
 			  const struct wire_spec *spec);
 /* False: LIMIT_WIRE_QUEUED was waiting already (or bytes pass a line's), and the wire is
- * being closed. */
+ * being closed. Where too much waits for all of them, the wire for which most does is closed,
+ * which may be another. */
 bool wire_write(struct wire *w, struct str bytes);
 void wire_close(struct wire *w);
 

@@ -37,6 +37,7 @@ static const struct http_limits defaults = {
     .body_ms = LIMIT_HTTP_BODY_MS,
     .idle_ms = LIMIT_HTTP_IDLE_MS,
     .stall_ms = LIMIT_HTTP_STALL_MS,
+    .wires_bytes = LIMIT_WIRES_QUEUED,
 };
 
 static void
@@ -49,6 +50,7 @@ limits_fill(struct http_limits *l)
 	FILL(body_ms);
 	FILL(idle_ms);
 	FILL(stall_ms);
+	FILL(wires_bytes);
 #undef FILL
 }
 
