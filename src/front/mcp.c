@@ -222,7 +222,7 @@ mcp_client_done(struct mcp_client *c)
 
 /* ---- requests ---- */
 
-/* Within what its client declared; a legacy one did so once and for all. */
+/* What this message says of its client; a legacy one did so before. */
 static void
 request_bind(struct mcp_request *q, const struct mcp_message *m)
 {
@@ -234,7 +234,10 @@ request_bind(struct mcp_request *q, const struct mcp_message *m)
 	q->progress_token =
 	    (json_is(token, JSON_STRING) || json_is(token, JSON_NUMBER)) && is_short(token) ? token
 											    : NULL;
-	q->capabilities = modern ? json_get(m->rpc.meta, S(META_CAPABILITIES)) : c->capabilities;
+	json_doc_unref(q->declared);
+	q->declared = modern ? json_doc_ref(m->doc) : c->hello ? json_doc_ref(c->hello) : NULL;
+	q->behind.capabilities =
+	    modern ? json_get(m->rpc.meta, S(META_CAPABILITIES)) : c->capabilities;
 	if (!modern)
 		q->behind.log_level = c->log_level;
 	else if (json_get(m->rpc.meta, S(META_LOG_LEVEL)))
@@ -263,10 +266,7 @@ request_new(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_messa
 	q->inputs = modern ? json_get(m->rpc.params, S("inputResponses")) : NULL;
 	list_init(&q->asks);
 	request_bind(q, m);
-	struct json_doc *declared = modern ? m->doc : c->hello;
 	q->behind.ops = &mcp_behind_ops;
-	q->behind.capabilities = q->capabilities;
-	q->behind.capabilities_doc = declared ? json_doc_ref(declared) : NULL;
 	q->behind.meta = m->rpc.meta;
 	q->behind.meta_doc = json_doc_ref(m->doc);
 	q->behind.revision = q->revision;
@@ -300,6 +300,7 @@ mcp_drop(struct mcp_request *q)
 	behind_done(&q->behind);
 	json_doc_unref(q->doc);
 	json_doc_unref(q->again);
+	json_doc_unref(q->declared);
 	spare_put(q, sizeof(*q));
 	if (c->gone && c->requests.len == 0)
 		client_free(c);

@@ -117,7 +117,7 @@ struct mcp_request {
 	struct json_doc *doc;              /* a reference */
 	struct json_doc *again;            /* the same: of the retry that carries it on; or NULL */
 	struct rpc rpc;                    /* method, params, meta: in doc; id: in the newest */
-	const struct json *capabilities;   /* of the newest; NULL: none */
+	struct json_doc *declared;         /* a reference: the capabilities of `behind` are in it */
 	const struct json *progress_token; /* the same */
 	const struct method *method;
 	/* What it waits for; one of them, or none: */

@@ -64,8 +64,8 @@ level_tell(struct upstream *u, int level)
 void
 upstream__tell_level(struct upstream *u, const struct behind *b)
 {
-	if (b && b->log_level < u->log_level_told)
-		level_tell(u, b->log_level);
+	if (behind_log_level(b) < u->log_level_told)
+		level_tell(u, behind_log_level(b));
 }
 
 void

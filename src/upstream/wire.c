@@ -38,9 +38,10 @@ capabilities_write(struct jw *w, const struct behind *b)
 {
 	static const char *const keys[] = {"roots", "sampling", "elicitation"};
 
+	const struct json *declared = behind_capabilities(b);
 	jw_object(w);
-	for (size_t i = 0; b && i < ARRAY_LEN(keys); i++) {
-		const struct json *v = json_get(b->capabilities, str_of(keys[i]));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct json *v = json_get(declared, str_of(keys[i]));
 		if (json_is(v, JSON_OBJECT))
 			jw_key(w, keys[i]), jw_value(w, v);
 	}
@@ -65,8 +66,8 @@ envelope_write(struct jw *w, const struct behind *b)
 	jw_member_z(w, "version", HOLDFAST_VERSION);
 	jw_end(w);
 	jw_key(w, META_CAPABILITIES), capabilities_write(w, b);
-	if (b && wire__level(b->log_level))
-		jw_member_z(w, META_LOG_LEVEL, wire__level(b->log_level));
+	if (wire__level(behind_log_level(b)))
+		jw_member_z(w, META_LOG_LEVEL, wire__level(behind_log_level(b)));
 }
 
 static void

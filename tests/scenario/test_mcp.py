@@ -476,6 +476,7 @@ def test_a_gateway_that_goes_away_is_told(box, client):
 
 
 @with_clients
+@with_clients
 def test_it_starts_a_daemon_that_others_share(box, client):
     box.write("a.txt", "alpha")
     assert box.run("status").returncode == 3

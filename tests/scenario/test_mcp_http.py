@@ -154,8 +154,8 @@ class Session(Peer):
 
 # A legacy server that wants things while it works, and tells when its lists change.
 SERVER = r'''
-import json, sys, threading
-lock, waiting = threading.Lock(), {}
+import json, os, sys, threading, time
+lock, waiting, subscribed = threading.Lock(), {}, []
 def write(message):
     with lock:
         print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
@@ -181,6 +181,12 @@ def call(params):
     if name == "twice":
         first = ask("elicitation/create", {"message": "Who?", "requestedSchema": SCHEMA})
         return text([first, ask("elicitation/create", {"message": "And who else?", "requestedSchema": SCHEMA})])
+    if name == "form_then_model":
+        first = ask("elicitation/create", {"message": "Who?", "requestedSchema": SCHEMA})
+        return text([first, ask("sampling/createMessage", {"messages": [], "maxTokens": 5})])
+    if name == "complete":
+        write({"method": "notifications/elicitation/complete", "params": {"elicitationId": arguments["id"]}})
+        return text("told")
     if name == "url":
         return text(ask("elicitation/create", {"mode": "url", "elicitationId": "e1", "url": "https://example.org/", "message": "Go"}))
     if name == "model":
@@ -193,6 +199,19 @@ def call(params):
         for level in ("debug", "warning"):
             write({"method": "notifications/message", "params": {"level": level, "logger": "s", "data": level}})
         return text("logged")
+    if name == "log_when_told":
+        write({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
+        while not os.path.exists(arguments["go"]):
+            time.sleep(0.01)
+        for level in ("debug", "warning"):
+            write({"method": "notifications/message", "params": {"level": level, "data": level}})
+        return text("logged")
+    if name == "subscribed":
+        return text(subscribed)
+    if name == "drop":
+        LISTS["resources/list"]["resources"] = [r for r in LISTS["resources/list"]["resources"] if r["uri"] != arguments["uri"]]
+        write({"method": "notifications/resources/list_changed"})
+        return text("dropped")
     if name == "big":
         write({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
         return text("0123456789abcdef" * 180000)
@@ -212,7 +231,8 @@ def tool(name, **more):
     return {"name": name, "description": name, "inputSchema": {"type": "object", **more}}
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
-    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta")] + [tool("marked", **HEADER)]},
+    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta",
+                                               "form_then_model", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -226,7 +246,10 @@ def answer(m):
         result = LISTS[method]
     elif method == "tools/call":
         result = call(params)
-    elif method in ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"):
+    elif method in ("resources/subscribe", "resources/unsubscribe"):
+        (subscribed.append if method == "resources/subscribe" else subscribed.remove)(params["uri"])
+        result = {}
+    elif method in ("ping", "logging/setLevel"):
         result = {}
     else:
         write({"id": m["id"], "error": {"code": -32601, "message": "no such method"}})
@@ -242,12 +265,12 @@ for line in sys.stdin:
 '''
 
 
-def with_server(box, policy=AUTO):
-    """A gateway with that server behind it, once its tools are known."""
+def with_server(box, policy=AUTO, others=""):
+    """A gateway with that server behind it, once its tools are known; and others, as the configuration says it."""
     path = os.path.join(box.dir, "server.py")
     with open(path, "w") as out:
         out.write(SERVER)
-    box.config(policy + "mcpServers:\n  s: {command: %s, args: [%s]}\n" % (json.dumps(sys.executable), json.dumps(path)))
+    box.config(policy + "mcpServers: {s: {command: %s, args: [%s]}%s}\n" % (json.dumps(sys.executable), json.dumps(path), others))
     gateway = box.serve()
     until(lambda: any(t["name"] == "s__form" for t in Modern(gateway).result("tools/list")["tools"]), "its tools are listed")
     return gateway
@@ -875,3 +898,19 @@ def test_5_a_method_that_a_server_does_not_know_is_no_404(box):
     g = with_server(box)
     answer = Modern(g).request("prompts/get", {"name": "s__p"})
     assert answer.status == 200 and answer.last()["error"]["code"] == -32601, answer.status
+
+
+def test_5_a_level_reaches_calls_under_way(box):
+    g = with_server(box)
+    for before, after, heard in ((None, "info", ["warning"]), ("debug", "warning", ["warning"]), ("debug", "error", [])):
+        c = Session(g)
+        if before:
+            c.request("logging/setLevel", {"level": before})
+        go = os.path.join(box.dir, "go-%s" % after)
+        answer = c.call("s__log_when_told", {"go": go}, extra={"_meta": {"progressToken": 1}})
+        messages = answer.messages()
+        assert next(messages)["method"] == "notifications/progress"
+        assert c.request("logging/setLevel", {"level": after}, id=2).message()["result"] == {}
+        open(go, "w").close()
+        assert [m["params"]["level"] for m in messages if "method" in m] == heard, (before, after)
+        c.send("DELETE")
