@@ -78,6 +78,7 @@ mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
 		f->code = err_row(code)->rpc;
 		f->status = 400;
 		f->requested = (struct str){NULL, 0};
+		f->needs = 0;
 		return code;
 	}
 	if (!is_short(ret->rpc.id)) {
@@ -133,6 +134,18 @@ write_versions(struct buf *out, struct str requested)
 	jw_end(&w);
 }
 
+/* {"requiredCapabilities":{...}} */
+static void
+write_needs(struct buf *out, unsigned needs)
+{
+	struct jw w = jw(out);
+
+	jw_object(&w);
+	jw_key(&w, "requiredCapabilities");
+	mcp_write_can(&w, needs);
+	jw_end(&w);
+}
+
 void
 mcp_write_fault(struct buf *out, const struct mcp_message *m, const struct mcp_fault *f)
 {
@@ -141,6 +154,8 @@ mcp_write_fault(struct buf *out, const struct mcp_message *m, const struct mcp_f
 
 	if (f->requested.ptr)
 		write_versions(&data, f->requested);
+	else if (f->needs)
+		write_needs(&data, f->needs);
 	rpc_write_error(out, id, f->code, str_of(err_text(&f->err)),
 			data.len ? buf_str(&data) : (struct str){NULL, 0});
 	buf_done(&data);

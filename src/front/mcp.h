@@ -51,10 +51,12 @@ struct mcp_fault {
 	int status;   /* of HTTP */
 	struct err err;
 	struct str requested; /* the version that is not spoken here; {NULL,0}: none */
+	unsigned needs;       /* enum mcp_can, that was not declared; 0: none */
 };
 #define MCP_FAULT(f, rpc_code, http_status, ...)                                                   \
 	((f)->code = (rpc_code), (f)->status = (http_status),                                      \
-	 (f)->requested = (struct str){NULL, 0}, err_set(&(f)->err, E_BAD_REQUEST, __VA_ARGS__))
+	 (f)->requested = (struct str){NULL, 0}, (f)->needs = 0,                                   \
+	 err_set(&(f)->err, E_BAD_REQUEST, __VA_ARGS__))
 
 /* How the messages of a request get to its client. */
 struct mcp_channel;

@@ -742,6 +742,31 @@ mcp_is_retry(const struct mcp_message *m)
 	return false;
 }
 
+/* What this retry leaves open is asked again, and only of a client that says that it can. */
+static int
+check_declared(const struct mcp_request *q, const struct mcp_message *m, const struct json *inputs,
+	       struct mcp_fault *f)
+{
+	unsigned can = mcp_can(json_get(m->rpc.meta, S(META_CAPABILITIES))), needs = 0;
+
+	LIST_EACH (&q->asks, at) {
+		const struct mcp_ask *a = CONTAINER_OF(at, struct mcp_ask, node);
+
+		for (size_t i = 0; i < a->inquiry->count; i++) {
+			const struct inquiry_item *item = &a->inquiry->items[i];
+			bool answered = a->shown && json_get(inputs, item->key);
+			if (!item->settled && !answered)
+				needs |= mcp_needs(item->method, item->params);
+		}
+	}
+	if (!(needs & ~can))
+		return 0;
+	int code = MCP_FAULT(f, RPC_CAPABILITY, 400,
+			     "this request does not declare what is still asked of it");
+	f->needs = needs & ~can;
+	return code;
+}
+
 /* Before anything is used: one wrong answer, and the client can try again with the same state. */
 static int
 check_inputs(const struct mcp_request *q, struct mcp_channel *ch, const struct json *inputs,
@@ -826,7 +851,8 @@ mcp_retry(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message
 	struct mcp_request *q;
 	int code = find_parked(c, m, &q, f);
 
-	if (code < 0 || (code = check_inputs(q, ch, inputs, f)) < 0)
+	if (code < 0 || (code = check_inputs(q, ch, inputs, f)) < 0 ||
+	    (code = check_declared(q, m, inputs, f)) < 0)
 		return code;
 	timer_stop(c->front->gw->loop, &q->park->timer);
 	q->park->round++; /* this state is used up */

@@ -900,6 +900,30 @@ def test_5_a_method_that_a_server_does_not_know_is_no_404(box):
     assert answer.status == 200 and answer.last()["error"]["code"] == -32601, answer.status
 
 
+def text_of(answer):
+    return json.loads(answer.last()["result"]["content"][0]["text"])
+
+
+def test_5_a_retry_is_asked_what_it_declares_itself(box):
+    g = with_server(box)
+    bare, full = Modern(g), Modern(g, capabilities=FORM)
+    forms = Modern(g, capabilities={"elicitation": {}})
+    yes = {"action": "accept", "content": {"name": "Ada"}}
+    asked, state = state_of(full.call("s__form"))
+    refused = bare.call("s__form", extra={"requestState": state})
+    error = refused.message()["error"]
+    assert refused.status == 400 and error["code"] == -32021 and error["data"] == {"requiredCapabilities": {"elicitation": {"form": {}}}}, error
+    extra = {"requestState": state, "inputResponses": {k: yes for k in asked}}
+    assert text_of(bare.call("s__form", extra=extra)) == yes, "what is answered need not be asked"
+    # What the server asks after that is for what this retry can do, be it less or more.
+    for first, then, more in ((full, bare, False), (full, forms, False), (forms, full, True)):
+        asked, state = state_of(first.call("s__form_then_model"))
+        answer = then.call("s__form_then_model", extra={"requestState": state, "inputResponses": {k: yes for k in asked}}).last()["result"]
+        assert (answer["resultType"] == "input_required") == more, answer
+        if more:
+            assert [r["method"] for r in answer["inputRequests"].values()] == ["sampling/createMessage"]
+
+
 def test_5_a_level_reaches_calls_under_way(box):
     g = with_server(box)
     for before, after, heard in ((None, "info", ["warning"]), ("debug", "warning", ["warning"]), ("debug", "error", [])):
