@@ -174,7 +174,7 @@ mcp_client_init(struct mcp_client *c, struct front *f, struct session *s,
 	c->next_id = 1;
 	list_init(&c->requests);
 	list_init(&c->asked);
-	buf_init(&c->uris, LIMIT_MCP_URIS);
+	topics_init(&c->uris);
 	list_push(&f->mcp.clients, &c->node);
 }
 
@@ -186,7 +186,7 @@ client_free(struct mcp_client *c)
 	list_remove(&c->node);
 	session_unref(c->session);
 	json_doc_unref(c->hello);
-	buf_done(&c->uris);
+	topics_done(&c->uris);
 	c->freed(c);
 	front_client_gone(f);
 }

@@ -7,6 +7,7 @@
  *   mcp_stdio.c   a message on each line
  *   mcp_ask.c     inquiries to clients: requests of ours (legacy), input_required (modern)
  *   mcp_listen.c  what clients hear unasked: list_changed, resource updates, messages
+ *   topics.h      what of which server a client is to hear of
  *   mcp_offer.h   what the four surfaces offer: tools, resources, prompts, completion
  *
  * A legacy client is a session of the gateway, from `initialize` to its end. Modern requests have
@@ -21,6 +22,7 @@
 #define FRONT_MCP_H
 
 #include "call/gateway.h"
+#include "front/topics.h"
 #include "front/visit.h"
 #include "mcp/era.h"
 #include "mcp/rpc.h"
@@ -95,7 +97,7 @@ struct mcp_client {
 	struct list requests; /* struct mcp_request, unanswered */
 	struct list asked;    /* struct mcp_ask: requests of ours, unanswered (legacy) */
 	uint64_t next_id;     /* of those */
-	struct buf uris;      /* legacy: subscribed resources, a line each */
+	struct topics uris;   /* legacy: subscribed resources */
 	unsigned changed;     /* enum mcp_changed it is still to be told */
 	/* What it hears unasked (legacy; NULL: it has no way to). */
 	void (*tell)(struct mcp_client *c, struct str message);

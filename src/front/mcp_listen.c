@@ -17,7 +17,7 @@ struct listener {
 	struct mcp_request *request;
 	unsigned wants;   /* enum mcp_changed */
 	unsigned changed; /* of these: still to be told */
-	struct buf uris;  /* resources, a line each */
+	struct topics uris;
 	struct node node; /* in front->mcp.listeners */
 };
 
@@ -30,55 +30,6 @@ static const struct change {
     {CHANGED_PROMPTS, "promptsListChanged", "notifications/prompts/list_changed"},
     {CHANGED_RESOURCES, "resourcesListChanged", "notifications/resources/list_changed"},
 };
-
-/* ---- sets of resources ---- */
-
-static bool
-uris_have(const struct buf *uris, struct str uri)
-{
-	struct str rest = buf_str(uris), one;
-
-	while (str_split(&rest, '\n', &one))
-		if (str_eq(one, uri))
-			return true;
-	return false;
-}
-
-static int
-uris_add(struct buf *uris, struct str uri, struct err *e)
-{
-	size_t before = uris->len;
-
-	if (before)
-		buf_addc(uris, '\n');
-	buf_add(uris, uri);
-	if (!buf_failed(uris))
-		return 0;
-	uris->len = before;
-	uris->failed = false;
-	return err_set(e, E_LIMIT, "no room for more resources to listen to");
-}
-
-static void
-uris_remove(struct buf *uris, struct str uri)
-{
-	struct str rest = buf_str(uris), one;
-	struct buf left = BUF_INIT(uris->max);
-
-	while (str_split(&rest, '\n', &one)) {
-		if (str_eq(one, uri))
-			continue;
-		if (left.len)
-			buf_addc(&left, '\n');
-		buf_add(&left, one);
-	}
-	if (buf_failed(&left)) { /* then it hears a little too much */
-		buf_done(&left);
-		return;
-	}
-	buf_done(uris);
-	*uris = left;
-}
 
 static bool
 uri_fits(struct str uri)
@@ -103,62 +54,49 @@ surface_has(const struct mcp_client *c, const struct upstream *u)
 }
 
 static bool
-hears(const struct mcp_client *c, const struct buf *uris, struct str uri, const struct upstream *u)
+hears(const struct mcp_client *c, const struct topics *uris, struct str uri,
+      const struct upstream *u)
 {
-	return uris->len && uris_have(uris, uri) && mcp_upstream_of_uri(c, uri) == u;
-}
-
-/* Does anybody listen to this resource of this server? */
-static bool
-is_heard(const struct front *f, struct str uri, const struct upstream *u)
-{
-	LIST_EACH (&f->mcp.clients, at) {
-		const struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
-		if (!c->gone && hears(c, &c->uris, uri, u))
-			return true;
-	}
-	LIST_EACH (&f->mcp.listeners, at) {
-		const struct listener *l = CONTAINER_OF(at, struct listener, node);
-		if (hears(l->request->client, &l->uris, uri, u))
-			return true;
-	}
-	return false;
+	return uris->list.len && topics_have(uris, upstream_name(u), uri) && surface_has(c, u);
 }
 
 static int
-subscribe(const struct mcp_client *c, struct buf *uris, struct str uri, struct upstream *u,
-	  struct err *e)
+subscribe(struct topics *uris, struct str uri, struct upstream *u, struct err *e)
 {
-	int code = 0;
-
-	if (uris_have(uris, uri))
+	if (topics_find(uris, uri))
 		return 0;
-	if (!is_heard(c->front, uri, u))
-		code = upstream_subscribe(u, uri, true, e);
-	return code < 0 ? code : uris_add(uris, uri, e);
+	int code = topics_add(uris, upstream_name(u), uri, e);
+	if (code == 0 && (code = upstream_subscribe(u, uri, true, e)) < 0)
+		topics_remove(uris, topics_find(uris, uri));
+	return code;
 }
 
-/* After it is out of the set. */
 static void
-unsubscribe(const struct mcp_client *c, struct str uri)
+unsubscribe(const struct front *f, struct topics *uris, struct topic *t)
 {
-	struct upstream *u = c->front->gw->upstreams ? mcp_upstream_of_uri(c, uri) : NULL;
+	struct upstream *u = f->gw->upstreams ? upstream_find(f->gw->upstreams, t->server) : NULL;
 	struct err e;
 
-	if (u && !is_heard(c->front, uri, u))
-		(void)upstream_subscribe(u, uri, false, &e); /* then it tells us in vain */
+	if (u)
+		(void)upstream_subscribe(u, t->name, false, &e); /* then it tells us in vain */
+	topics_remove(uris, t);
 }
 
 /* The whole set is given up. */
 static void
-unsubscribe_all(const struct mcp_client *c, struct buf *uris)
+unsubscribe_all(const struct front *f, struct topics *uris)
 {
-	struct buf old = buf_take(uris);
-	struct str rest = buf_str(&old), one;
+	LIST_EACH (&uris->list, at)
+		unsubscribe(f, uris, topic_of(at));
+}
 
-	while (old.len && str_split(&rest, '\n', &one))
-		unsubscribe(c, one);
-	buf_done(&old);
+/* What went with its server can be subscribed to again when that is back. */
+static void
+forget_topics_of(struct topics *uris, struct str server)
+{
+	LIST_EACH (&uris->list, at)
+		if (str_eq(topic_of(at)->server, server))
+			topics_remove(uris, topic_of(at));
 }
 
 /* ---- notes ---- */
@@ -284,10 +222,23 @@ mcp_changed_for(struct front *f, const struct agent *a)
 /* ---- what servers say ---- */
 
 static void
+server_gone(const struct front *f, struct str name)
+{
+	if (upstream_find(f->gw->upstreams, name))
+		return; /* another has its name, and what was subscribed to */
+	LIST_EACH (&f->mcp.clients, at)
+		forget_topics_of(&CONTAINER_OF(at, struct mcp_client, node)->uris, name);
+	LIST_EACH (&f->mcp.listeners, at)
+		forget_topics_of(&CONTAINER_OF(at, struct listener, node)->uris, name);
+}
+
+static void
 news(struct upstream *u, unsigned what, void *arg)
 {
 	unsigned changed = 0;
 
+	if (what & NEWS_GONE)
+		server_gone(arg, upstream_name(u));
 	/* Of tools we hear when the catalog has them. */
 	if (what & (NEWS_PROMPTS | NEWS_GONE))
 		changed |= CHANGED_PROMPTS;
@@ -391,7 +342,7 @@ listener_free(struct mcp_request *q)
 	struct listener *l = q->own;
 
 	list_remove(&l->node);
-	unsubscribe_all(q->client, &l->uris);
+	unsubscribe_all(q->client->front, &l->uris);
 	free(l);
 }
 
@@ -413,7 +364,7 @@ read_uris(struct listener *l, const struct json *uris, struct err *e)
 		/* What nobody has, or who has it does not tell, is not honoured. */
 		struct upstream *u = c->front->gw->upstreams ? mcp_upstream_of_uri(c, uri) : NULL;
 		if (u)
-			(void)subscribe(c, &l->uris, uri, u, &why);
+			(void)subscribe(&l->uris, uri, u, &why);
 	}
 	return 0;
 }
@@ -441,7 +392,6 @@ acknowledge(const struct listener *l)
 	struct mcp_channel *ch = l->request->channel;
 	struct buf text = BUF_INIT(LIMIT_LINE_BYTES);
 	struct jw w = rpc_note(&text, "notifications/subscriptions/acknowledged");
-	struct str rest = buf_str(&l->uris), one;
 
 	write_subscription(&w, l);
 	jw_key(&w, "notifications");
@@ -449,11 +399,11 @@ acknowledge(const struct listener *l)
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
 		if (l->wants & changes[i].bit)
 			jw_member_bool(&w, changes[i].filter, true);
-	if (rest.len) {
+	if (l->uris.list.len > 0) {
 		jw_key(&w, "resourceSubscriptions");
 		jw_array(&w);
-		while (str_split(&rest, '\n', &one))
-			jw_str(&w, one);
+		LIST_EACH (&l->uris.list, at)
+			jw_str(&w, topic_of(at)->name);
 		jw_end(&w);
 	}
 	jw_end(&w);
@@ -472,7 +422,7 @@ mcp_listen(struct mcp_request *q, struct err *e)
 	if (!l)
 		return err_plain(e, E_NOMEM);
 	l->request = q;
-	buf_init(&l->uris, LIMIT_MCP_URIS);
+	topics_init(&l->uris);
 	q->own = l;
 	q->own_free = listener_free;
 	list_push(&q->client->front->mcp.listeners, &l->node);
@@ -551,7 +501,7 @@ mcp_resources_subscribe(struct mcp_request *q, struct err *e)
 		fail_no_resource(q, uri);
 		return 0;
 	}
-	int code = subscribe(c, &c->uris, uri, u, e);
+	int code = subscribe(&c->uris, uri, u, e);
 	if (code == 0)
 		answer_empty(q);
 	return code;
@@ -565,10 +515,9 @@ mcp_resources_unsubscribe(struct mcp_request *q, struct err *e)
 
 	if (!uri_fits(uri))
 		return err_set(e, E_VALIDATION, "uri: must be the address of a resource");
-	if (uris_have(&c->uris, uri)) {
-		uris_remove(&c->uris, uri);
-		unsubscribe(c, uri);
-	}
+	struct topic *t = topics_find(&c->uris, uri);
+	if (t)
+		unsubscribe(c->front, &c->uris, t);
 	answer_empty(q);
 	return 0;
 }
@@ -619,7 +568,7 @@ mcp_listen_forget(struct mcp_client *c)
 	bool heard = c->log_level < MCP_LOG_NONE;
 
 	c->log_level = MCP_LOG_NONE;
-	unsubscribe_all(c, &c->uris);
+	unsubscribe_all(c->front, &c->uris);
 	if (heard)
 		set_levels(c->front);
 }

@@ -295,6 +295,18 @@ subscriptions__end(struct upstream *u)
 }
 
 void
+subscriptions__inherit(struct upstream *u, struct upstream *from)
+{
+	u->log_level = from->log_level;
+	while (from->subscriptions.len > 0) {
+		struct node *n = list_first(&from->subscriptions);
+
+		list_remove(n);
+		list_push(&u->subscriptions, n);
+	}
+}
+
+void
 subscriptions__done(struct upstream *u)
 {
 	while (u->subscriptions.len > 0)

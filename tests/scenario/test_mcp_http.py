@@ -1,6 +1,7 @@
 """MCP over HTTP of both eras, spoken by hand: statuses, sessions, streams and how they are taken up again, questions (issue 5)."""
 import functools
 import http.client
+import itertools
 import json
 import os
 import re
@@ -902,6 +903,29 @@ def test_5_a_method_that_a_server_does_not_know_is_no_404(box):
 
 def text_of(answer):
     return json.loads(answer.last()["result"]["content"][0]["text"])
+
+
+def subscribed(peer, numbers=itertools.count()):
+    """What the server believes that somebody listens to. No two of these calls are the same: that would be asked about."""
+    return sorted(text_of(peer.call("s__subscribed", {"n": next(numbers)})))
+
+
+def test_5_a_resource_that_left_the_list_can_be_given_back(box):
+    g = with_server(box)
+    c, other = Session(g), Session(g)
+    for uri in ("mem://a", "mem://b"):
+        assert c.request("resources/subscribe", {"uri": uri}).message()["result"] == {}
+    listening = Modern(g).request("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["mem://a"]}}, id="l")
+    assert listening.message()["params"]["notifications"] == {"resourceSubscriptions": ["mem://a"]}
+    until(lambda: subscribed(other) == ["mem://a", "mem://b"], "the server is told once of each")
+    for uri in ("mem://a", "mem://b"):
+        other.call("s__drop", {"uri": uri})
+    until(lambda: "mem://" not in json.dumps(other.request("resources/list").message()), "they are listed no more")
+    assert c.request("resources/unsubscribe", {"uri": "mem://a"}).message()["result"] == {}
+    until(lambda: c.send("DELETE").status in (204, 404), "the session ends with what it has")
+    until(lambda: subscribed(other) == ["mem://a"], "what somebody still listens to stays")
+    listening.close()
+    until(lambda: subscribed(other) == [], "nobody listens any more")
 
 
 def test_5_a_retry_is_asked_what_it_declares_itself(box):
