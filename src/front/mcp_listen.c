@@ -65,6 +65,9 @@ subscribe(struct topics *uris, struct str uri, struct upstream *u, struct err *e
 {
 	if (topics_find(uris, uri))
 		return 0;
+	if (!mcp_server_tells(u))
+		return err_set(e, E_UNAVAILABLE,
+			       "the server of this resource does not tell when it changes");
 	int code = topics_add(uris, upstream_name(u), uri, e);
 	if (code == 0 && (code = upstream_subscribe(u, uri, true, e)) < 0)
 		topics_remove(uris, topics_find(uris, uri));
@@ -172,11 +175,10 @@ tell_all(void *arg)
 		listener_tell(CONTAINER_OF(at, struct listener, node));
 }
 
-/* The gateway surface has the same three tools, come what may. */
 static unsigned
 seen_by(const struct mcp_client *c, unsigned what)
 {
-	return c->surface.kind == SURFACE_GATEWAY ? what & ~(unsigned)CHANGED_TOOLS : what;
+	return mcp_seen_on(c->surface.kind, what);
 }
 
 static void
@@ -382,10 +384,11 @@ read_filter(struct listener *l, const struct json *filter, struct err *e)
 		if (json_bool(wanted))
 			l->wants |= changes[i].bit;
 	}
+	l->wants &= mcp_changing(l->request->client);
 	return read_uris(l, json_get(filter, S("resourceSubscriptions")), e);
 }
 
-/* The first thing on the stream: what it will hear. */
+/* The first thing on the stream: what it will hear, of what it wants. */
 static bool
 acknowledge(const struct listener *l)
 {

@@ -962,3 +962,29 @@ def test_5_a_level_reaches_calls_under_way(box):
         open(go, "w").close()
         assert [m["params"]["level"] for m in messages if "method" in m] == heard, (before, after)
         c.send("DELETE")
+
+
+PLAIN = SERVER.replace('"prompts": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}', '"resources": {}').replace("mem://", "plain://")
+
+
+def test_5_what_is_acknowledged_can_come(box):
+    path = os.path.join(box.dir, "plain.py")
+    with open(path, "w") as out:
+        out.write(PLAIN)
+    g = with_server(box, AUTO, ", plain: {command: %s, args: [%s]}" % (json.dumps(sys.executable), json.dumps(path)))
+    until(lambda: "plain://a" in json.dumps(Modern(g).result("resources/list")), "the other is known too")
+    wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": ["mem://a", "plain://a", "odd://"]}
+    lists = {k: v for k, v in wanted.items() if v is True}
+    for surface, honoured in (("/mcp/all", {**lists, "resourceSubscriptions": ["mem://a"]}),
+                              ("/mcp", {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": ["mem://a"]}),
+                              ("/mcp/s/plain", {"toolsListChanged": True, "resourcesListChanged": True}),
+                              ("/mcp/s/builtin", {"toolsListChanged": True})):
+        peer = Modern(g, surface)
+        stream = peer.request("subscriptions/listen", {"notifications": wanted}, id="l")
+        assert stream.message()["params"]["notifications"] == honoured, surface
+        stream.close()
+        said = peer.result("server/discover")["capabilities"]
+        for kind, key in (("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")):
+            assert said.get(kind, {}).get("listChanged", False) == honoured.get(key, False), (surface, said)
+    refused = Session(g).request("resources/subscribe", {"uri": "plain://a"}).message()
+    assert "error" in refused, "what would never come is not promised to the other era either"
