@@ -99,8 +99,9 @@ struct mcp_client {
 	uint64_t next_id;     /* of those */
 	struct topics uris;   /* legacy: subscribed resources */
 	unsigned changed;     /* enum mcp_changed it is still to be told */
-	/* What it hears unasked (legacy; NULL: it has no way to). */
-	void (*tell)(struct mcp_client *c, struct str message);
+	/* What it hears unasked (legacy; NULL: it has no way to). False: there is no room. */
+	bool (*tell)(struct mcp_client *c, struct str message);
+	bool (*listens)(const struct mcp_client *c); /* somebody reads it now; NULL: always */
 	void (*freed)(struct mcp_client *c); /* after mcp_client_done, when nothing needs it */
 	struct node node;                    /* in front->mcp.clients */
 };
@@ -224,6 +225,8 @@ void mcp_write_instructions(struct jw *w, const struct mcp_client *c);
 void mcp_listen_init(struct front *f);
 void mcp_listen_done(struct front *f);
 void listeners_end(struct front *f); /* each gets its answer */
+/* It listens now: what has changed meanwhile is told. */
+void mcp_tell_changes(struct mcp_client *c);
 /* What this client wanted to hear is wanted no more. */
 void mcp_listen_forget(struct mcp_client *c);
 

@@ -234,13 +234,20 @@ opening_work(void *arg)
 
 static void guest_serve(struct guest *g, struct flow *f, const struct mcp_message *m);
 
-static void
+static bool
 tell(struct mcp_client *c, struct str message)
 {
 	struct guest *g = CONTAINER_OF(c, struct guest, client);
 
-	if (g->home.unasked)
-		flow_put(g->home.unasked, message);
+	return g->home.unasked && flow_put(g->home.unasked, message);
+}
+
+static bool
+listens(const struct mcp_client *c)
+{
+	const struct flow *unasked = CONTAINER_OF(c, struct guest, client)->home.unasked;
+
+	return unasked && unasked->stream;
 }
 
 static int
@@ -271,6 +278,7 @@ guest_open(struct guest *g, struct opening *o, struct err *e)
 	g->client.shared = g->commons;
 	g->client.may_answer = true; /* who asks is looked at each time */
 	g->client.tell = g->commons ? NULL : tell;
+	g->client.listens = listens;
 	g->client.freed = client_freed;
 	g->open = true;
 	return 0;
@@ -891,11 +899,14 @@ route_mcp_get(const struct visit *v)
 
 	if (!is_of_session(v, &g))
 		return;
-	if (last.len && flow_resume(&g->home, last, v->http) == 0)
+	if (last.len && flow_resume(&g->home, last, v->http) == 0) {
+		mcp_tell_changes(&g->client);
 		return;
+	}
 	/* Of what was told unasked, what is forgotten is forgotten; the rest goes on. */
 	if (!last.len || str_starts(last, S(FLOW_UNASKED "-"))) {
 		flow_open_unasked(v->front, &g->home, g->client.revision, v->http);
+		mcp_tell_changes(&g->client);
 	} else {
 		err_set(&e, E_BAD_REQUEST, "Last-Event-ID: there is nothing more of this stream");
 		reply_err(v->http, &e);

@@ -1,11 +1,13 @@
 /*
  * mcp_listen.c - what clients hear without having asked at that moment.
  *
- *	legacy   list_changed to all; updates of resources and messages to those who said so before
+ *	legacy   list_changed to all, once they listen; updates of resources and messages to those
+ *	         who said so before
  *	modern   subscriptions/listen: a request that stays open, and hears what it asked for
- *(mcp.md 2.7)
+ *	         (mcp.md 2.7)
  *
- * Lists may change many times in a turn of the loop; each client is told once.
+ * Lists may change many times in a turn of the loop, or while nobody listens; each client is told
+ * once.
  */
 
 #include <stdlib.h>
@@ -144,24 +146,29 @@ listener_tell(struct listener *l)
 	}
 }
 
-static void
-client_tell(struct mcp_client *c)
+static bool
+client_tell(struct mcp_client *c, const struct change *what)
 {
-	unsigned changed = c->changed;
+	struct buf text = BUF_INIT(LIMIT_PROBLEM_BYTES);
 
-	c->changed = 0;
-	if (!c->tell || !c->hello || c->gone)
+	buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", what->method);
+	bool told = !buf_failed(&text) && c->tell(c, buf_str(&text));
+	buf_done(&text);
+	return told;
+}
+
+void
+mcp_tell_changes(struct mcp_client *c)
+{
+	if (!c->tell || !c->hello || c->gone) {
+		c->changed = 0; /* it has no list that could be old */
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
-		struct buf text = BUF_INIT(LIMIT_PROBLEM_BYTES);
-
-		if (!(changed & changes[i].bit))
-			continue;
-		buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", changes[i].method);
-		if (!buf_failed(&text))
-			c->tell(c, buf_str(&text));
-		buf_done(&text);
 	}
+	if (c->listens && !c->listens(c))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+		if ((c->changed & changes[i].bit) && client_tell(c, &changes[i]))
+			c->changed &= ~changes[i].bit;
 }
 
 static void
@@ -170,7 +177,7 @@ tell_all(void *arg)
 	struct front *f = arg;
 
 	LIST_EACH (&f->mcp.clients, at)
-		client_tell(CONTAINER_OF(at, struct mcp_client, node));
+		mcp_tell_changes(CONTAINER_OF(at, struct mcp_client, node));
 	LIST_EACH (&f->mcp.listeners, at)
 		listener_tell(CONTAINER_OF(at, struct listener, node));
 }

@@ -77,10 +77,11 @@ static const struct mcp_channel_ops line_ops = {
     .from_tool = channel_from_tool,
 };
 
-static void
+static bool
 line_tell(struct mcp_client *c, struct str message)
 {
 	line_send(CONTAINER_OF(c, struct line, client), message);
+	return true;
 }
 
 static void

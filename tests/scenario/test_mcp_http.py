@@ -188,6 +188,10 @@ def call(params):
     if name == "complete":
         write({"method": "notifications/elicitation/complete", "params": {"elicitationId": arguments["id"]}})
         return text("told")
+    if name == "url_done":
+        ask("elicitation/create", {"mode": "url", "elicitationId": "e2", "url": "https://example.org/", "message": "Go"})
+        write({"method": "notifications/elicitation/complete", "params": {"elicitationId": "e2"}})
+        return text("done")
     if name == "url":
         return text(ask("elicitation/create", {"mode": "url", "elicitationId": "e1", "url": "https://example.org/", "message": "Go"}))
     if name == "model":
@@ -233,7 +237,7 @@ def tool(name, **more):
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
     "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta",
-                                               "form_then_model", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
+                                               "form_then_model", "url_done", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -274,6 +278,8 @@ def with_server(box, policy=AUTO, others=""):
     box.config(policy + "mcpServers: {s: {command: %s, args: [%s]}%s}\n" % (json.dumps(sys.executable), json.dumps(path), others))
     gateway = box.serve()
     until(lambda: any(t["name"] == "s__form" for t in Modern(gateway).result("tools/list")["tools"]), "its tools are listed")
+    until(lambda: "mem://a" in json.dumps(Modern(gateway).result("resources/list")), "and its resources")
+    until(lambda: Modern(gateway).result("prompts/list")["prompts"], "and its prompts")
     return gateway
 
 
@@ -926,6 +932,31 @@ def test_5_a_resource_that_left_the_list_can_be_given_back(box):
     until(lambda: subscribed(other) == ["mem://a"], "what somebody still listens to stays")
     listening.close()
     until(lambda: subscribed(other) == [], "nobody listens any more")
+
+
+def test_5_a_changed_list_is_told_when_somebody_listens_again(box):
+    g = with_server(box)
+    c, other = Session(g), Session(g)
+
+    def change(count):
+        other.call("s__prompts")
+        until(lambda: len(c.request("prompts/list").message()["result"]["prompts"]) == count, "the gateway has the new list")
+    change(2)
+    change(3)
+    assert c.request("resources/subscribe", {"uri": "mem://a"}).message()["result"] == {}
+
+    def heard(stream):
+        """Up to the next update of a resource."""
+        other.call("s__update", {"uri": "mem://a"})
+        return list(itertools.takewhile(lambda method: method != "notifications/resources/updated", (m["method"] for m in stream.messages())))
+    first = c.listen()
+    assert heard(first).count("notifications/prompts/list_changed") == 1, "once, however often it has changed"
+    second = c.listen()
+    assert heard(second) == [] and list(first.messages()) == [], "and on one stream alone"
+    last = second.ids[-1]
+    second.close()
+    change(4)
+    assert next(c.listen(Last_Event_ID=last).messages())["method"] == "notifications/prompts/list_changed", "a stream that is taken up again has it too"
 
 
 def test_5_a_retry_is_asked_what_it_declares_itself(box):
