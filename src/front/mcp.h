@@ -5,7 +5,8 @@
  *   mcp_http.c    /mcp: POST, GET, DELETE; headers, sessions, workspaces
  *   mcp_flow.c    the answer to a POST or GET: JSON, or a stream that can be taken up again
  *   mcp_stdio.c   a message on each line
- *   mcp_ask.c     inquiries to clients: requests of ours (legacy), input_required (modern)
+ *   mcp_ask.c     progress, messages and inquiries to clients; requests of ours (legacy)
+ *   mcp_park.c    the same of modern clients: input_required, retries
  *   mcp_listen.c  what clients hear unasked: list_changed, resource updates, messages
  *   topics.h      what of which server a client is to hear of
  *   mcp_offer.h   what the four surfaces offer: tools, resources, prompts, completion
@@ -132,7 +133,7 @@ struct mcp_request {
 	void (*own_free)(struct mcp_request *q); /* with the request; may be NULL */
 	void (*cancel)(struct mcp_request *q);   /* instead of turn and exchange; may be NULL */
 	bool mute;                               /* the client no longer wants an answer */
-	/* mcp_ask.c's */
+	/* mcp_park.c's */
 	struct list asks;          /* struct mcp_ask: what a modern client is asked, or will be */
 	const struct json *inputs; /* inputResponses nobody has looked at; NULL: none */
 	bool inputs_asked_for;     /* they answer what was asked, not what might be */
@@ -185,7 +186,7 @@ void mcp_take(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_mes
 /* The client has hung up on one request: modern ones are cancelled by that. */
 void mcp_hang_up(struct mcp_request *q);
 
-/* ---- mcp.c, for mcp_ask.c and mcp_listen.c ---- */
+/* ---- mcp.c, for mcp_park.c and mcp_listen.c ---- */
 
 /* What it waits for is told to end; the answer is not sent. q may be gone. */
 void mcp_cancel(struct mcp_request *q);
@@ -197,19 +198,22 @@ void mcp_rebind(struct mcp_request *q, struct mcp_channel *ch, const struct mcp_
 /* ---- mcp_ask.c ---- */
 
 extern const struct behind_ops mcp_behind_ops;
+/* An answer of a legacy client to a request of ours. */
+void mcp_answered(struct mcp_client *c, const struct mcp_message *m);
+/* The request ends: what was still asked is refused, its park is forgotten. */
+void mcp_ask_done(struct mcp_request *q);
+
+/* ---- mcp_park.c ---- */
+
 bool mcp_is_retry(const struct mcp_message *m); /* it carries a requestState */
 /* A retry finds its request and goes on with it, or fails; ch is taken over if it does not. */
 int mcp_retry(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m,
 	      struct mcp_fault *f);
-/* An answer of a legacy client to a request of ours. */
-void mcp_answered(struct mcp_client *c, const struct mcp_message *m);
 /* The answer of a request that is parked: kept for the retry. Takes the message. */
 void mcp_park_keep(struct mcp_request *q, int status, struct buf *message);
 bool mcp_parked_is_over(const struct mcp_request *q); /* only its answer waits */
-/* The request ends: what was still asked is refused, its park is forgotten. */
-void mcp_ask_done(struct mcp_request *q);
 /* Gateway start: a key that nobody else has. */
-void mcp_ask_init(struct front *f);
+void mcp_park_init(struct front *f);
 
 /* ---- mcp_http.c ---- */
 
