@@ -175,6 +175,7 @@ mcp_client_init(struct mcp_client *c, struct front *f, struct session *s,
 	list_init(&c->requests);
 	list_init(&c->asked);
 	topics_init(&c->uris);
+	topics_init(&c->errands);
 	list_push(&f->mcp.clients, &c->node);
 }
 
@@ -187,6 +188,7 @@ client_free(struct mcp_client *c)
 	session_unref(c->session);
 	json_doc_unref(c->hello);
 	topics_done(&c->uris);
+	topics_done(&c->errands);
 	c->freed(c);
 	front_client_gone(f);
 }
@@ -563,6 +565,8 @@ mcp_fail_exchange(struct mcp_request *q, const struct exchange_end *end)
 	if (data)
 		jw_value(&w, data);
 	bool told = data && !buf_failed(&text);
+	if (code_here(q, code) == RPC_LEGACY_URL_NEEDED)
+		mcp_errands_note(q->client, end->server, data);
 	mcp_fail(q, code_here(q, code), message, told ? buf_str(&text) : (struct str){NULL, 0});
 	buf_done(&text);
 }

@@ -92,14 +92,15 @@ struct mcp_client {
 	struct json_doc *hello;          /* of initialize; NULL before */
 	const struct json *capabilities; /* in it; NULL: none */
 	int log_level;                   /* legacy: by logging/setLevel; MCP_LOG_NONE before */
-	bool shared;          /* by several who do not know of each other: ids say nothing */
-	bool may_answer;      /* its forms count as a person's answer */
-	bool gone;            /* mcp_client_done was called */
-	struct list requests; /* struct mcp_request, unanswered */
-	struct list asked;    /* struct mcp_ask: requests of ours, unanswered (legacy) */
-	uint64_t next_id;     /* of those */
-	struct topics uris;   /* legacy: subscribed resources */
-	unsigned changed;     /* enum mcp_changed it is still to be told */
+	bool shared;           /* by several who do not know of each other: ids say nothing */
+	bool may_answer;       /* its forms count as a person's answer */
+	bool gone;             /* mcp_client_done was called */
+	struct list requests;  /* struct mcp_request, unanswered */
+	struct list asked;     /* struct mcp_ask: requests of ours, unanswered (legacy) */
+	uint64_t next_id;      /* of those */
+	struct topics uris;    /* legacy: subscribed resources */
+	struct topics errands; /* the same: elicitations by URL that are not known to be complete */
+	unsigned changed;      /* enum mcp_changed it is still to be told */
 	/* What it hears unasked (legacy; NULL: it has no way to). False: there is no room. */
 	bool (*tell)(struct mcp_client *c, struct str message);
 	bool (*listens)(const struct mcp_client *c); /* somebody reads it now; NULL: always */
@@ -133,6 +134,7 @@ struct mcp_request {
 	void (*own_free)(struct mcp_request *q); /* with the request; may be NULL */
 	void (*cancel)(struct mcp_request *q);   /* instead of turn and exchange; may be NULL */
 	bool mute;                               /* the client no longer wants an answer */
+	bool sent_elsewhere;                     /* by an elicitation with a URL */
 	/* mcp_park.c's */
 	struct list asks;          /* struct mcp_ask: what a modern client is asked, or will be */
 	const struct json *inputs; /* inputResponses nobody has looked at; NULL: none */
@@ -200,6 +202,10 @@ void mcp_rebind(struct mcp_request *q, struct mcp_channel *ch, const struct mcp_
 extern const struct behind_ops mcp_behind_ops;
 /* An answer of a legacy client to a request of ours. */
 void mcp_answered(struct mcp_client *c, const struct mcp_message *m);
+/* Error -32042 goes to a legacy client: its data sends it elsewhere, too. */
+void mcp_errands_note(struct mcp_client *c, struct str server, const struct json *data);
+/* A server says that what this client was sent elsewhere for is done. */
+void mcp_errand_done(struct mcp_client *c, struct str server, struct str elicitation);
 /* The request ends: what was still asked is refused, its park is forgotten. */
 void mcp_ask_done(struct mcp_request *q);
 

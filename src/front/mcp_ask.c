@@ -93,6 +93,12 @@ is_by_url(const struct inquiry_item *item)
 	return str_is(json_str(json_get(item->params, S("mode"))), "url");
 }
 
+static struct str
+elicitation_id(const struct inquiry_item *item)
+{
+	return json_str(json_get(item->params, S("elicitationId")));
+}
+
 /* A person must know who asks, where several could. */
 static void
 write_question(struct jw *w, const struct mcp_request *q, const struct inquiry *inq,
@@ -289,6 +295,28 @@ send_request(struct mcp_request *q, const struct inquiry *inq, const struct inqu
 	return sent;
 }
 
+/* The client's person is sent elsewhere; the server may say later that this is done, and the client
+ * knows it by this id. */
+static bool
+errand_note(struct mcp_client *c, struct str server, struct str id)
+{
+	struct topics *errands = &c->errands;
+	struct err e;
+
+	if (!server.ptr || !id.len)
+		return false;
+	if (errands->list.len >= LIMIT_MCP_ASKS)
+		topics_remove(errands, topic_of(list_first(&errands->list)));
+	return topics_add(errands, server, id, &e) == 0;
+}
+
+void
+mcp_errands_note(struct mcp_client *c, struct str server, const struct json *data)
+{
+	for (struct json_iter it = json_iter(json_get(data, S("elicitations"))); json_next(&it);)
+		errand_note(c, server, json_str(json_get(it.value, S("elicitationId"))));
+}
+
 static int
 ask_legacy(struct mcp_request *q, struct mcp_ask *a, struct err *e)
 {
@@ -297,11 +325,49 @@ ask_legacy(struct mcp_request *q, struct mcp_ask *a, struct err *e)
 
 	a->first = c->next_id;
 	c->next_id += inq->count;
-	for (size_t i = 0; i < inq->count; i++)
-		if (!inq->items[i].settled && !send_request(q, inq, &inq->items[i], a->first + i))
+	for (size_t i = 0; i < inq->count; i++) {
+		if (inq->items[i].settled)
+			continue;
+		if (!send_request(q, inq, &inq->items[i], a->first + i))
 			return err_set(e, E_UNAVAILABLE, "the client cannot be reached now");
+		if (is_elicitation(&inq->items[i]) && is_by_url(&inq->items[i]) &&
+		    errand_note(c, inq->from, elicitation_id(&inq->items[i])))
+			q->sent_elsewhere = true;
+	}
 	list_push(&c->asked, &a->node);
 	return 0;
+}
+
+/* Where its request is still open the note belongs to that, else to none. */
+static void
+errand_tell(struct mcp_client *c, struct str message)
+{
+	LIST_EACH (&c->requests, at) {
+		struct mcp_request *q = CONTAINER_OF(at, struct mcp_request, node);
+		if (q->sent_elsewhere && q->channel && !q->mute &&
+		    q->channel->ops->note(q->channel, message))
+			return;
+	}
+	if (c->tell)
+		c->tell(c, message);
+}
+
+void
+mcp_errand_done(struct mcp_client *c, struct str server, struct str elicitation)
+{
+	struct buf text = BUF_INIT(LIMIT_LINE_BYTES);
+	struct topic *t = topics_find(&c->errands, server, elicitation);
+
+	if (!t)
+		return;
+	topics_remove(&c->errands, t);
+	struct jw w = rpc_note(&text, "notifications/elicitation/complete");
+	jw_member(&w, "elicitationId", elicitation);
+	jw_end(&w);
+	jw_end(&w);
+	if (!buf_failed(&text))
+		errand_tell(c, buf_str(&text));
+	buf_done(&text);
 }
 
 /* "hf-7"; false: it is none of ours. */

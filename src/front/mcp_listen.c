@@ -23,6 +23,8 @@ struct listener {
 	struct node node; /* in front->mcp.listeners */
 };
 
+static const struct str anybody = {NULL, 0};
+
 static const struct change {
 	unsigned bit;
 	const char *filter; /* of subscriptions/listen */
@@ -59,20 +61,20 @@ static bool
 hears(const struct mcp_client *c, const struct topics *uris, struct str uri,
       const struct upstream *u)
 {
-	return uris->list.len && topics_have(uris, upstream_name(u), uri) && surface_has(c, u);
+	return uris->list.len && topics_find(uris, upstream_name(u), uri) && surface_has(c, u);
 }
 
 static int
 subscribe(struct topics *uris, struct str uri, struct upstream *u, struct err *e)
 {
-	if (topics_find(uris, uri))
+	if (topics_find(uris, anybody, uri))
 		return 0;
 	if (!mcp_server_tells(u))
 		return err_set(e, E_UNAVAILABLE,
 			       "the server of this resource does not tell when it changes");
 	int code = topics_add(uris, upstream_name(u), uri, e);
 	if (code == 0 && (code = upstream_subscribe(u, uri, true, e)) < 0)
-		topics_remove(uris, topics_find(uris, uri));
+		topics_remove(uris, topics_find(uris, anybody, uri));
 	return code;
 }
 
@@ -235,8 +237,11 @@ server_gone(const struct front *f, struct str name)
 {
 	if (upstream_find(f->gw->upstreams, name))
 		return; /* another has its name, and what was subscribed to */
-	LIST_EACH (&f->mcp.clients, at)
-		forget_topics_of(&CONTAINER_OF(at, struct mcp_client, node)->uris, name);
+	LIST_EACH (&f->mcp.clients, at) {
+		struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
+		forget_topics_of(&c->uris, name);
+		forget_topics_of(&c->errands, name);
+	}
 	LIST_EACH (&f->mcp.listeners, at)
 		forget_topics_of(&CONTAINER_OF(at, struct listener, node)->uris, name);
 }
@@ -301,6 +306,18 @@ updated(struct upstream *u, struct str uri, void *arg)
 	}
 }
 
+static void
+completed(struct upstream *u, struct str elicitation, void *arg)
+{
+	struct front *f = arg;
+
+	LIST_EACH (&f->mcp.clients, at) {
+		struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
+		if (!c->gone)
+			mcp_errand_done(c, upstream_name(u), elicitation);
+	}
+}
+
 /* Messages that belong to no request are for legacy clients; the modern era has none. */
 static void
 message(struct upstream *u, const struct json *params, void *arg)
@@ -328,8 +345,8 @@ void
 mcp_listen_init(struct front *f)
 {
 	list_init(&f->mcp.listeners);
-	f->mcp.watch =
-	    (struct upstream_watch){.news = news, .updated = updated, .message = message, .arg = f};
+	f->mcp.watch = (struct upstream_watch){
+	    .news = news, .updated = updated, .completed = completed, .message = message, .arg = f};
 	f->mcp.watching = f->gw->upstreams != NULL;
 	if (f->mcp.watching)
 		upstreams_watch(f->gw->upstreams, &f->mcp.watch);
@@ -525,7 +542,7 @@ mcp_resources_unsubscribe(struct mcp_request *q, struct err *e)
 
 	if (!uri_fits(uri))
 		return err_set(e, E_VALIDATION, "uri: must be the address of a resource");
-	struct topic *t = topics_find(&c->uris, uri);
+	struct topic *t = topics_find(&c->uris, anybody, uri);
 	if (t)
 		unsubscribe(c->front, &c->uris, t);
 	answer_empty(q);

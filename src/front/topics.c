@@ -46,21 +46,14 @@ topics_remove(struct topics *ts, struct topic *t)
 }
 
 struct topic *
-topics_find(const struct topics *ts, struct str name)
+topics_find(const struct topics *ts, struct str server, struct str name)
 {
-	LIST_EACH (&ts->list, n)
-		if (str_eq(topic_of(n)->name, name))
-			return topic_of(n);
+	LIST_EACH (&ts->list, n) {
+		struct topic *t = topic_of(n);
+		if (str_eq(t->name, name) && (!server.ptr || str_eq(t->server, server)))
+			return t;
+	}
 	return NULL;
-}
-
-bool
-topics_have(const struct topics *ts, struct str server, struct str name)
-{
-	LIST_EACH (&ts->list, n)
-		if (str_eq(topic_of(n)->name, name) && str_eq(topic_of(n)->server, server))
-			return true;
-	return false;
 }
 
 void

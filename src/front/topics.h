@@ -15,7 +15,7 @@
 struct topic {
 	struct node node;
 	struct str server;
-	struct str name; /* the address of a resource */
+	struct str name; /* the address of a resource, the id of an elicitation */
 	char text[];     /* of both */
 };
 
@@ -27,8 +27,8 @@ struct topics {
 void topics_init(struct topics *ts);
 int topics_add(struct topics *ts, struct str server, struct str name, struct err *e); /* E_LIMIT */
 void topics_remove(struct topics *ts, struct topic *t);
-struct topic *topics_find(const struct topics *ts, struct str name); /* of any server; NULL: none */
-bool topics_have(const struct topics *ts, struct str server, struct str name);
+/* NULL: none. server {NULL,0}: whosever it is. */
+struct topic *topics_find(const struct topics *ts, struct str server, struct str name);
 void topics_done(struct topics *ts);
 
 static inline struct topic *

@@ -433,6 +433,20 @@ note_updated(struct upstream *u, const struct heard *h)
 }
 
 static void
+note_completed(struct upstream *u, const struct heard *h)
+{
+	struct str id = json_str(json_get(h->rpc->params, S("elicitationId")));
+
+	if (!id.len || !faucet__takes(&u->updates, u->set->loop, LIMIT_UPSTREAM_MESSAGES))
+		return;
+	LIST_EACH (&u->set->watches, n) {
+		struct upstream_watch *w = CONTAINER_OF(n, struct upstream_watch, node);
+		if (w->completed)
+			w->completed(u, id, w->arg);
+	}
+}
+
+static void
 note_acknowledged(struct upstream *u, const struct heard *h)
 {
 	(void)h;
@@ -454,13 +468,6 @@ note_cancelled(struct upstream *u, const struct heard *h)
 		ask_settle(a, &(struct reply){.doc = h->doc, .result = h->rpc->params});
 }
 
-static void
-note_nothing(struct upstream *u, const struct heard *h)
-{
-	(void)u;
-	(void)h;
-}
-
 static const struct {
 	const char *method;
 	void (*hear)(struct upstream *u, const struct heard *h);
@@ -473,7 +480,7 @@ static const struct {
     {"notifications/resources/updated", note_updated},
     {"notifications/subscriptions/acknowledged", note_acknowledged},
     {"notifications/cancelled", note_cancelled},
-    {"notifications/elicitation/complete", note_nothing},
+    {"notifications/elicitation/complete", note_completed},
 };
 
 static void

@@ -188,6 +188,8 @@ def call(params):
     if name == "complete":
         write({"method": "notifications/elicitation/complete", "params": {"elicitationId": arguments["id"]}})
         return text("told")
+    if name == "url_first":
+        raise LookupError("e3")
     if name == "url_done":
         ask("elicitation/create", {"mode": "url", "elicitationId": "e2", "url": "https://example.org/", "message": "Go"})
         write({"method": "notifications/elicitation/complete", "params": {"elicitationId": "e2"}})
@@ -237,7 +239,7 @@ def tool(name, **more):
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
     "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta",
-                                               "form_then_model", "url_done", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
+                                               "form_then_model", "url_done", "url_first", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -250,7 +252,12 @@ def answer(m):
     elif method in LISTS:
         result = LISTS[method]
     elif method == "tools/call":
-        result = call(params)
+        try:
+            result = call(params)
+        except LookupError as id:
+            write({"id": m["id"], "error": {"code": -32042, "message": "go there first", "data": {"elicitations": [
+                {"mode": "url", "elicitationId": str(id), "url": "https://example.org/", "message": "Go"}]}}})
+            return
     elif method in ("resources/subscribe", "resources/unsubscribe"):
         (subscribed.append if method == "resources/subscribe" else subscribed.remove)(params["uri"])
         result = {}
@@ -957,6 +964,33 @@ def test_5_a_changed_list_is_told_when_somebody_listens_again(box):
     second.close()
     change(4)
     assert next(c.listen(Last_Event_ID=last).messages())["method"] == "notifications/prompts/list_changed", "a stream that is taken up again has it too"
+
+
+def test_5_a_form_elsewhere_that_is_complete_is_told_to_who_was_asked(box):
+    g = with_server(box)
+    c, stranger = Session(g, capabilities=FORM), Session(g, capabilities=FORM)
+    heard, others = c.listen().messages(), stranger.listen().messages()
+    for m in c.call("s__url", id=3).messages():
+        if m.get("method") == "elicitation/create":
+            given = m["params"]["elicitationId"]
+            c.answer(m["id"], {"action": "accept"})
+    error = c.call("s__url_first").last()["error"]
+    assert error["code"] == -32042
+    for id in ("nobody's", "e1", "e1", "e3"):
+        stranger.call("s__complete", {"id": id})
+    for id in (given, error["data"]["elicitations"][0]["elicitationId"]):
+        assert next(heard) == {"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}}
+    for peer in (c, stranger):
+        peer.request("resources/subscribe", {"uri": "mem://a"})
+    stranger.call("s__update", {"uri": "mem://a"})
+    for messages in (heard, others):
+        assert next(messages)["method"] == "notifications/resources/updated", "once, and to nobody else"
+    alone, got = Session(g, capabilities=FORM), []
+    for m in alone.call("s__url_done", id=4).messages():
+        got.append(m.get("method"))
+        if m.get("method") == "elicitation/create":
+            alone.answer(m["id"], {"action": "accept"})
+    assert got == ["elicitation/create", "notifications/elicitation/complete", None], "while the request is open it goes with that"
 
 
 def test_5_a_retry_is_asked_what_it_declares_itself(box):
