@@ -223,6 +223,28 @@ request_abandon(struct mcp_request *q)
 }
 
 void
+mcp_client_refuse(struct mcp_client *c)
+{
+	bool stopping = c->front->stopping;
+
+	LIST_EACH (&c->requests, at) {
+		struct mcp_request *q = CONTAINER_OF(at, struct mcp_request, node);
+		struct mcp_channel *ch = q->channel;
+		struct buf b = BUF_INIT(LIMIT_LINE_BYTES + LIMIT_PROBLEM_BYTES);
+
+		if (!ch)
+			continue;
+		q->channel = NULL;
+		ch->request = NULL;
+		rpc_write_error(&b, q->rpc.id, stopping ? RPC_INTERNAL : RPC_NO_SESSION,
+				stopping ? S("the gateway is shutting down")
+					 : S("the session has ended"),
+				(struct str){NULL, 0});
+		ch->ops->answer(ch, stopping ? 503 : 404, &b);
+	}
+}
+
+void
 mcp_client_done(struct mcp_client *c)
 {
 	CHECK(!c->gone);

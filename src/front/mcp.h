@@ -38,6 +38,8 @@ struct mcp_surface {
 int mcp_surface_parse(const struct front *f, struct str text, struct mcp_surface *ret,
 		      struct err *e);
 
+#define RPC_NO_SESSION (-32001) /* as other servers of the older era say it */
+
 struct mcp_request;
 
 /* A message, as far as it can be understood without knowing whose it is. */
@@ -109,6 +111,8 @@ struct mcp_client {
 };
 void mcp_client_init(struct mcp_client *c, struct front *f, struct session *s,
 		     const struct mcp_surface *surface);
+/* Its session has ended, or the gateway does: whoever waits for an answer gets this one. */
+void mcp_client_refuse(struct mcp_client *c);
 /* It is gone: its requests are cancelled, its session ends. Nothing is sent any more. `freed` is
  * called soon or at once. */
 void mcp_client_done(struct mcp_client *c);

@@ -21,7 +21,6 @@
 #define HEADER_WORKSPACE "holdfast-workspace"
 #define HEADER_SESSION "mcp-session-id"
 #define HEADER_VERSION "mcp-protocol-version"
-#define RPC_NO_SESSION (-32001) /* as other servers of that era say it */
 
 struct opening;
 
@@ -102,29 +101,6 @@ client_freed(struct mcp_client *c)
 	guest_free(CONTAINER_OF(c, struct guest, client));
 }
 
-/* Those who wait for an answer get one; whoever comes later finds no session. */
-static void
-fail_open_requests(struct guest *g)
-{
-	LIST_EACH (&g->client.requests, at) {
-		struct mcp_request *q = CONTAINER_OF(at, struct mcp_request, node);
-		struct mcp_channel *ch = q->channel;
-		struct buf b = BUF_INIT(LIMIT_LINE_BYTES + LIMIT_PROBLEM_BYTES);
-
-		if (!ch)
-			continue;
-		q->channel = NULL;
-		ch->request = NULL;
-		if (g->front->stopping)
-			rpc_write_error(&b, q->rpc.id, RPC_INTERNAL,
-					S("the gateway is shutting down"), (struct str){NULL, 0});
-		else
-			rpc_write_error(&b, q->rpc.id, RPC_NO_SESSION, S("the session has ended"),
-					(struct str){NULL, 0});
-		ch->ops->answer(ch, g->front->stopping ? 503 : 404, &b);
-	}
-}
-
 static void
 fail_waiting(struct guest *g, const struct err *e)
 {
@@ -156,7 +132,7 @@ guest_end(struct guest *g)
 		guest_free(g);
 		return;
 	}
-	fail_open_requests(g);
+	mcp_client_refuse(&g->client); /* whoever comes later finds no session */
 	flow_home_end(&g->home);
 	mcp_client_done(&g->client);
 }
