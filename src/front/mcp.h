@@ -2,7 +2,8 @@
  * mcp.h - MCP as a server, of both eras, whatever carries its messages; for src/front alone.
  *
  *   mcp.c         messages: which era, which method (tbl/mcp_methods.def); requests and their ends
- *   mcp_http.c    /mcp: POST, GET, DELETE; headers, sessions, workspaces
+ *   mcp_http.c    /mcp: POST, GET, DELETE; headers, whose request it is
+ *   mcp_guest.c   its clients: legacy sessions, workspaces that modern requests share
  *   mcp_flow.c    the answer to a POST or GET: JSON, or a stream that can be taken up again
  *   mcp_stdio.c   a message on each line
  *   mcp_ask.c     progress, messages and inquiries to clients; requests of ours (legacy)
@@ -225,7 +226,7 @@ bool mcp_parked_is_over(const struct mcp_request *q); /* only its answer waits *
 /* Gateway start: a key that nobody else has. */
 void mcp_park_init(struct front *f);
 
-/* ---- mcp_http.c ---- */
+/* ---- mcp_guest.c ---- */
 
 void guests_end(struct front *f);
 
