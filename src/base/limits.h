@@ -109,6 +109,7 @@
 #define LIMIT_HTTP_QUEUED                                                                          \
 	(4 * MIB) /* written, not yet taken by the peer; streams stop at 1/4 of it */
 #define LIMIT_WIRE_QUEUED (32 * MIB)   /* the same of a wire: some answers of a line's length */
+#define LIMIT_WIRES_QUEUED (128 * MIB) /* of all wires together: the furthest behind is cut off */
 #define LIMIT_CLIENT_ANSWER (32 * MIB) /* one answer, read whole by the command line */
 #define LIMIT_LINE_BYTES (8 * MIB)     /* one line of MCP over stdio */
 

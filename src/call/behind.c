@@ -44,7 +44,13 @@ asked(struct behind *b, struct inquiry *q, struct err *e)
 	return code;
 }
 
-static const struct behind_ops ops = {progressed, said, asked, NULL};
+static struct behind *
+next(const struct behind *b)
+{
+	return CONTAINER_OF(b, struct call, behind)->turn->behind;
+}
+
+static const struct behind_ops ops = {progressed, said, asked, NULL, next};
 
 struct behind *
 call_behind(struct call *c)

@@ -73,7 +73,8 @@ attach_pipes(struct api *api, const int fds[static 2], const struct attach_wish 
 		code = relay_run(fds[0], fds[1], fd, buf_str(&early));
 		close(fd);
 		if (code == EXIT_NO_GATEWAY)
-			refuse("the gateway ended the connection");
+			refuse("the gateway ended the connection: it stopped, or the session was "
+			       "ended");
 	}
 	buf_done(&early);
 	return code;

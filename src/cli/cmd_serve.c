@@ -27,6 +27,7 @@
 #include "cli/term.h"
 #include "holdfast.h"
 #include "loop/child.h"
+#include "net/http.h"
 
 #define STOP_MS 10000
 #define LOOK_SECONDS 1
@@ -97,7 +98,7 @@ read_options(struct daemon *d)
 
 	if (listen_parse(args_value(d->args, "listen"), &d->listen, &e) < 0)
 		return usage_error(d->args, "--listen: %s", err_text(&e));
-	if (args_given(d->args, "no-auth") && d->listen.tcp && !listen_is_loopback(&d->listen))
+	if (args_given(d->args, "no-auth") && d->listen.tcp && !http_is_loopback(d->listen.host))
 		return usage_error(
 		    d->args,
 		    "--no-auth is for loopback addresses only: anybody who reaches %s could run "

@@ -19,12 +19,6 @@ is_numeric(const char *host)
 	return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
 }
 
-bool
-listen_is_loopback(const struct listen *l)
-{
-	return strncmp(l->host, "127.", 4) == 0 || strcmp(l->host, "::1") == 0;
-}
-
 static bool
 is_digits(struct str s)
 {

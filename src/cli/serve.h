@@ -17,7 +17,6 @@ struct listen {
 /* "HOST:PORT", "[::1]:PORT", "PORT", "HOST", "auto" or "none"; NULL: the usual place.
  * E_VALIDATION. */
 int listen_parse(const char *text, struct listen *ret, struct err *e);
-bool listen_is_loopback(const struct listen *l);
 
 #define TOKEN_TEXT 65 /* 64 hex digits and the NUL */
 void token_make(char out[static TOKEN_TEXT]);

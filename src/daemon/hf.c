@@ -231,12 +231,6 @@ hf_close(struct hf *hf)
 	free(hf);
 }
 
-static bool
-is_loopback(const char *host)
-{
-	return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
-}
-
 int
 hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
 {
@@ -244,7 +238,7 @@ hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
 	struct err e;
 	int code = 0;
 
-	if (!is_loopback(host) && !hf->token_required)
+	if (!http_is_loopback(host) && !hf->token_required)
 		code = err_set(&e, E_FORBIDDEN,
 			       "%s can be reached by others: a token must be required first", host);
 	if (code == 0)
@@ -253,7 +247,7 @@ hf_listen(struct hf *hf, const char *host, uint16_t port, uint16_t *ret_port)
 		err_plain(&e, code);
 	if (code < 0)
 		return hf__fail(hf, &e);
-	hf->reachable = hf->reachable || !is_loopback(host);
+	hf->reachable = hf->reachable || !http_is_loopback(host);
 	front_page_at(hf->front, host, bound);
 	if (ret_port)
 		*ret_port = bound;

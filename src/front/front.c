@@ -59,7 +59,7 @@ front_fill(struct front *f, const struct front_spec *spec)
 	list_init(&f->mcp.guests);
 	list_init(&f->mcp.parks);
 	map_init(&f->mcp.sessions, LIMIT_MCP_SESSIONS);
-	mcp_ask_init(f);
+	mcp_park_init(f);
 	mcp_listen_init(f);
 	return 0;
 }

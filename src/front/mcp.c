@@ -78,6 +78,7 @@ mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
 		f->code = err_row(code)->rpc;
 		f->status = 400;
 		f->requested = (struct str){NULL, 0};
+		f->needs = 0;
 		return code;
 	}
 	if (!is_short(ret->rpc.id)) {
@@ -133,6 +134,18 @@ write_versions(struct buf *out, struct str requested)
 	jw_end(&w);
 }
 
+/* {"requiredCapabilities":{...}} */
+static void
+write_needs(struct buf *out, unsigned needs)
+{
+	struct jw w = jw(out);
+
+	jw_object(&w);
+	jw_key(&w, "requiredCapabilities");
+	mcp_write_can(&w, needs);
+	jw_end(&w);
+}
+
 void
 mcp_write_fault(struct buf *out, const struct mcp_message *m, const struct mcp_fault *f)
 {
@@ -141,6 +154,8 @@ mcp_write_fault(struct buf *out, const struct mcp_message *m, const struct mcp_f
 
 	if (f->requested.ptr)
 		write_versions(&data, f->requested);
+	else if (f->needs)
+		write_needs(&data, f->needs);
 	rpc_write_error(out, id, f->code, str_of(err_text(&f->err)),
 			data.len ? buf_str(&data) : (struct str){NULL, 0});
 	buf_done(&data);
@@ -159,7 +174,8 @@ mcp_client_init(struct mcp_client *c, struct front *f, struct session *s,
 	c->next_id = 1;
 	list_init(&c->requests);
 	list_init(&c->asked);
-	buf_init(&c->uris, LIMIT_MCP_URIS);
+	topics_init(&c->uris);
+	topics_init(&c->errands);
 	list_push(&f->mcp.clients, &c->node);
 }
 
@@ -171,7 +187,8 @@ client_free(struct mcp_client *c)
 	list_remove(&c->node);
 	session_unref(c->session);
 	json_doc_unref(c->hello);
-	buf_done(&c->uris);
+	topics_done(&c->uris);
+	topics_done(&c->errands);
 	c->freed(c);
 	front_client_gone(f);
 }
@@ -206,6 +223,28 @@ request_abandon(struct mcp_request *q)
 }
 
 void
+mcp_client_refuse(struct mcp_client *c)
+{
+	bool stopping = c->front->stopping;
+
+	LIST_EACH (&c->requests, at) {
+		struct mcp_request *q = CONTAINER_OF(at, struct mcp_request, node);
+		struct mcp_channel *ch = q->channel;
+		struct buf b = BUF_INIT(LIMIT_LINE_BYTES + LIMIT_PROBLEM_BYTES);
+
+		if (!ch)
+			continue;
+		q->channel = NULL;
+		ch->request = NULL;
+		rpc_write_error(&b, q->rpc.id, stopping ? RPC_INTERNAL : RPC_NO_SESSION,
+				stopping ? S("the gateway is shutting down")
+					 : S("the session has ended"),
+				(struct str){NULL, 0});
+		ch->ops->answer(ch, stopping ? 503 : 404, &b);
+	}
+}
+
+void
 mcp_client_done(struct mcp_client *c)
 {
 	CHECK(!c->gone);
@@ -222,7 +261,7 @@ mcp_client_done(struct mcp_client *c)
 
 /* ---- requests ---- */
 
-/* Within what its client declared; a legacy one did so once and for all. */
+/* What this message says of its client; a legacy one did so before. */
 static void
 request_bind(struct mcp_request *q, const struct mcp_message *m)
 {
@@ -234,7 +273,10 @@ request_bind(struct mcp_request *q, const struct mcp_message *m)
 	q->progress_token =
 	    (json_is(token, JSON_STRING) || json_is(token, JSON_NUMBER)) && is_short(token) ? token
 											    : NULL;
-	q->capabilities = modern ? json_get(m->rpc.meta, S(META_CAPABILITIES)) : c->capabilities;
+	json_doc_unref(q->declared);
+	q->declared = modern ? json_doc_ref(m->doc) : c->hello ? json_doc_ref(c->hello) : NULL;
+	q->behind.capabilities =
+	    modern ? json_get(m->rpc.meta, S(META_CAPABILITIES)) : c->capabilities;
 	if (!modern)
 		q->behind.log_level = c->log_level;
 	else if (json_get(m->rpc.meta, S(META_LOG_LEVEL)))
@@ -263,10 +305,7 @@ request_new(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_messa
 	q->inputs = modern ? json_get(m->rpc.params, S("inputResponses")) : NULL;
 	list_init(&q->asks);
 	request_bind(q, m);
-	struct json_doc *declared = modern ? m->doc : c->hello;
 	q->behind.ops = &mcp_behind_ops;
-	q->behind.capabilities = q->capabilities;
-	q->behind.capabilities_doc = declared ? json_doc_ref(declared) : NULL;
 	q->behind.meta = m->rpc.meta;
 	q->behind.meta_doc = json_doc_ref(m->doc);
 	q->behind.revision = q->revision;
@@ -300,6 +339,7 @@ mcp_drop(struct mcp_request *q)
 	behind_done(&q->behind);
 	json_doc_unref(q->doc);
 	json_doc_unref(q->again);
+	json_doc_unref(q->declared);
 	spare_put(q, sizeof(*q));
 	if (c->gone && c->requests.len == 0)
 		client_free(c);
@@ -547,6 +587,8 @@ mcp_fail_exchange(struct mcp_request *q, const struct exchange_end *end)
 	if (data)
 		jw_value(&w, data);
 	bool told = data && !buf_failed(&text);
+	if (code_here(q, code) == RPC_LEGACY_URL_NEEDED)
+		mcp_errands_note(q->client, end->server, data);
 	mcp_fail(q, code_here(q, code), message, told ? buf_str(&text) : (struct str){NULL, 0});
 	buf_done(&text);
 }

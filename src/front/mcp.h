@@ -2,11 +2,14 @@
  * mcp.h - MCP as a server, of both eras, whatever carries its messages; for src/front alone.
  *
  *   mcp.c         messages: which era, which method (tbl/mcp_methods.def); requests and their ends
- *   mcp_http.c    /mcp: POST, GET, DELETE; headers, sessions, workspaces
+ *   mcp_http.c    /mcp: POST, GET, DELETE; headers, whose request it is
+ *   mcp_guest.c   its clients: legacy sessions, workspaces that modern requests share
  *   mcp_flow.c    the answer to a POST or GET: JSON, or a stream that can be taken up again
  *   mcp_stdio.c   a message on each line
- *   mcp_ask.c     inquiries to clients: requests of ours (legacy), input_required (modern)
+ *   mcp_ask.c     progress, messages and inquiries to clients; requests of ours (legacy)
+ *   mcp_park.c    the same of modern clients: input_required, retries
  *   mcp_listen.c  what clients hear unasked: list_changed, resource updates, messages
+ *   topics.h      what of which server a client is to hear of
  *   mcp_offer.h   what the four surfaces offer: tools, resources, prompts, completion
  *
  * A legacy client is a session of the gateway, from `initialize` to its end. Modern requests have
@@ -21,6 +24,7 @@
 #define FRONT_MCP_H
 
 #include "call/gateway.h"
+#include "front/topics.h"
 #include "front/visit.h"
 #include "mcp/era.h"
 #include "mcp/rpc.h"
@@ -34,6 +38,8 @@ struct mcp_surface {
 /* "gateway", "proxy", "all" or the name of a server. E_NO_ROUTE names those there are. */
 int mcp_surface_parse(const struct front *f, struct str text, struct mcp_surface *ret,
 		      struct err *e);
+
+#define RPC_NO_SESSION (-32001) /* as other servers of the older era say it */
 
 struct mcp_request;
 
@@ -51,10 +57,12 @@ struct mcp_fault {
 	int status;   /* of HTTP */
 	struct err err;
 	struct str requested; /* the version that is not spoken here; {NULL,0}: none */
+	unsigned needs;       /* enum mcp_can, that was not declared; 0: none */
 };
 #define MCP_FAULT(f, rpc_code, http_status, ...)                                                   \
 	((f)->code = (rpc_code), (f)->status = (http_status),                                      \
-	 (f)->requested = (struct str){NULL, 0}, err_set(&(f)->err, E_BAD_REQUEST, __VA_ARGS__))
+	 (f)->requested = (struct str){NULL, 0}, (f)->needs = 0,                                   \
+	 err_set(&(f)->err, E_BAD_REQUEST, __VA_ARGS__))
 
 /* How the messages of a request get to its client. */
 struct mcp_channel;
@@ -87,21 +95,25 @@ struct mcp_client {
 	struct json_doc *hello;          /* of initialize; NULL before */
 	const struct json *capabilities; /* in it; NULL: none */
 	int log_level;                   /* legacy: by logging/setLevel; MCP_LOG_NONE before */
-	bool shared;          /* by several who do not know of each other: ids say nothing */
-	bool may_answer;      /* its forms count as a person's answer */
-	bool gone;            /* mcp_client_done was called */
-	struct list requests; /* struct mcp_request, unanswered */
-	struct list asked;    /* struct mcp_ask: requests of ours, unanswered (legacy) */
-	uint64_t next_id;     /* of those */
-	struct buf uris;      /* legacy: subscribed resources, a line each */
-	unsigned changed;     /* enum mcp_changed it is still to be told */
-	/* What it hears unasked (legacy; NULL: it has no way to). */
-	void (*tell)(struct mcp_client *c, struct str message);
+	bool shared;           /* by several who do not know of each other: ids say nothing */
+	bool may_answer;       /* its forms count as a person's answer */
+	bool gone;             /* mcp_client_done was called */
+	struct list requests;  /* struct mcp_request, unanswered */
+	struct list asked;     /* struct mcp_ask: requests of ours, unanswered (legacy) */
+	uint64_t next_id;      /* of those */
+	struct topics uris;    /* legacy: subscribed resources */
+	struct topics errands; /* the same: elicitations by URL that are not known to be complete */
+	unsigned changed;      /* enum mcp_changed it is still to be told */
+	/* What it hears unasked (legacy; NULL: it has no way to). False: there is no room. */
+	bool (*tell)(struct mcp_client *c, struct str message);
+	bool (*listens)(const struct mcp_client *c); /* somebody reads it now; NULL: always */
 	void (*freed)(struct mcp_client *c); /* after mcp_client_done, when nothing needs it */
 	struct node node;                    /* in front->mcp.clients */
 };
 void mcp_client_init(struct mcp_client *c, struct front *f, struct session *s,
 		     const struct mcp_surface *surface);
+/* Its session has ended, or the gateway does: whoever waits for an answer gets this one. */
+void mcp_client_refuse(struct mcp_client *c);
 /* It is gone: its requests are cancelled, its session ends. Nothing is sent any more. `freed` is
  * called soon or at once. */
 void mcp_client_done(struct mcp_client *c);
@@ -117,7 +129,7 @@ struct mcp_request {
 	struct json_doc *doc;              /* a reference */
 	struct json_doc *again;            /* the same: of the retry that carries it on; or NULL */
 	struct rpc rpc;                    /* method, params, meta: in doc; id: in the newest */
-	const struct json *capabilities;   /* of the newest; NULL: none */
+	struct json_doc *declared;         /* a reference: the capabilities of `behind` are in it */
 	const struct json *progress_token; /* the same */
 	const struct method *method;
 	/* What it waits for; one of them, or none: */
@@ -127,7 +139,8 @@ struct mcp_request {
 	void (*own_free)(struct mcp_request *q); /* with the request; may be NULL */
 	void (*cancel)(struct mcp_request *q);   /* instead of turn and exchange; may be NULL */
 	bool mute;                               /* the client no longer wants an answer */
-	/* mcp_ask.c's */
+	bool sent_elsewhere;                     /* by an elicitation with a URL */
+	/* mcp_park.c's */
 	struct list asks;          /* struct mcp_ask: what a modern client is asked, or will be */
 	const struct json *inputs; /* inputResponses nobody has looked at; NULL: none */
 	bool inputs_asked_for;     /* they answer what was asked, not what might be */
@@ -180,7 +193,7 @@ void mcp_take(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_mes
 /* The client has hung up on one request: modern ones are cancelled by that. */
 void mcp_hang_up(struct mcp_request *q);
 
-/* ---- mcp.c, for mcp_ask.c and mcp_listen.c ---- */
+/* ---- mcp.c, for mcp_park.c and mcp_listen.c ---- */
 
 /* What it waits for is told to end; the answer is not sent. q may be gone. */
 void mcp_cancel(struct mcp_request *q);
@@ -192,21 +205,28 @@ void mcp_rebind(struct mcp_request *q, struct mcp_channel *ch, const struct mcp_
 /* ---- mcp_ask.c ---- */
 
 extern const struct behind_ops mcp_behind_ops;
+/* An answer of a legacy client to a request of ours. */
+void mcp_answered(struct mcp_client *c, const struct mcp_message *m);
+/* Error -32042 goes to a legacy client: its data sends it elsewhere, too. */
+void mcp_errands_note(struct mcp_client *c, struct str server, const struct json *data);
+/* A server says that what this client was sent elsewhere for is done. */
+void mcp_errand_done(struct mcp_client *c, struct str server, struct str elicitation);
+/* The request ends: what was still asked is refused, its park is forgotten. */
+void mcp_ask_done(struct mcp_request *q);
+
+/* ---- mcp_park.c ---- */
+
 bool mcp_is_retry(const struct mcp_message *m); /* it carries a requestState */
 /* A retry finds its request and goes on with it, or fails; ch is taken over if it does not. */
 int mcp_retry(struct mcp_client *c, struct mcp_channel *ch, const struct mcp_message *m,
 	      struct mcp_fault *f);
-/* An answer of a legacy client to a request of ours. */
-void mcp_answered(struct mcp_client *c, const struct mcp_message *m);
 /* The answer of a request that is parked: kept for the retry. Takes the message. */
 void mcp_park_keep(struct mcp_request *q, int status, struct buf *message);
 bool mcp_parked_is_over(const struct mcp_request *q); /* only its answer waits */
-/* The request ends: what was still asked is refused, its park is forgotten. */
-void mcp_ask_done(struct mcp_request *q);
 /* Gateway start: a key that nobody else has. */
-void mcp_ask_init(struct front *f);
+void mcp_park_init(struct front *f);
 
-/* ---- mcp_http.c ---- */
+/* ---- mcp_guest.c ---- */
 
 void guests_end(struct front *f);
 
@@ -220,6 +240,8 @@ void mcp_write_instructions(struct jw *w, const struct mcp_client *c);
 void mcp_listen_init(struct front *f);
 void mcp_listen_done(struct front *f);
 void listeners_end(struct front *f); /* each gets its answer */
+/* It listens now: what has changed meanwhile is told. */
+void mcp_tell_changes(struct mcp_client *c);
 /* What this client wanted to hear is wanted no more. */
 void mcp_listen_forget(struct mcp_client *c);
 

@@ -1,5 +1,5 @@
 /*
- * mcp_flow.h - the answer to one POST or GET of /mcp; for mcp_flow.c and mcp_http.c alone.
+ * mcp_flow.h - the answer to one POST or GET of /mcp; for the files of /mcp over HTTP alone.
  *
  *	PLAIN   the peer waits; a JSON answer ends it
  *	  | something precedes the answer, or it takes long
@@ -15,7 +15,7 @@
 
 #include "front/mcp.h"
 
-struct guest; /* mcp_http.c's: a client */
+struct guest; /* mcp_guest.h: a client */
 
 #define FLOW_UNASKED "0" /* the number of that stream; the others count from 1 */
 
@@ -65,7 +65,7 @@ int flow_resume(struct flow_home *home, struct str last_event, struct http_reque
  * answered. */
 void flow_home_end(struct flow_home *home);
 
-/* ---- mcp_http.c ---- */
+/* ---- mcp_guest.c ---- */
 
 /* The header line that gives a new session its id; NULL: there is none. */
 const char *guest_greeting(const struct guest *g);

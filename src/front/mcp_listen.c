@@ -1,11 +1,13 @@
 /*
  * mcp_listen.c - what clients hear without having asked at that moment.
  *
- *	legacy   list_changed to all; updates of resources and messages to those who said so before
+ *	legacy   list_changed to all, once they listen; updates of resources and messages to those
+ *	         who said so before
  *	modern   subscriptions/listen: a request that stays open, and hears what it asked for
- *(mcp.md 2.7)
+ *	         (mcp.md 2.7)
  *
- * Lists may change many times in a turn of the loop; each client is told once.
+ * Lists may change many times in a turn of the loop, or while nobody listens; each client is told
+ * once.
  */
 
 #include <stdlib.h>
@@ -17,9 +19,11 @@ struct listener {
 	struct mcp_request *request;
 	unsigned wants;   /* enum mcp_changed */
 	unsigned changed; /* of these: still to be told */
-	struct buf uris;  /* resources, a line each */
+	struct topics uris;
 	struct node node; /* in front->mcp.listeners */
 };
+
+static const struct str anybody = {NULL, 0};
 
 static const struct change {
 	unsigned bit;
@@ -30,55 +34,6 @@ static const struct change {
     {CHANGED_PROMPTS, "promptsListChanged", "notifications/prompts/list_changed"},
     {CHANGED_RESOURCES, "resourcesListChanged", "notifications/resources/list_changed"},
 };
-
-/* ---- sets of resources ---- */
-
-static bool
-uris_have(const struct buf *uris, struct str uri)
-{
-	struct str rest = buf_str(uris), one;
-
-	while (str_split(&rest, '\n', &one))
-		if (str_eq(one, uri))
-			return true;
-	return false;
-}
-
-static int
-uris_add(struct buf *uris, struct str uri, struct err *e)
-{
-	size_t before = uris->len;
-
-	if (before)
-		buf_addc(uris, '\n');
-	buf_add(uris, uri);
-	if (!buf_failed(uris))
-		return 0;
-	uris->len = before;
-	uris->failed = false;
-	return err_set(e, E_LIMIT, "no room for more resources to listen to");
-}
-
-static void
-uris_remove(struct buf *uris, struct str uri)
-{
-	struct str rest = buf_str(uris), one;
-	struct buf left = BUF_INIT(uris->max);
-
-	while (str_split(&rest, '\n', &one)) {
-		if (str_eq(one, uri))
-			continue;
-		if (left.len)
-			buf_addc(&left, '\n');
-		buf_add(&left, one);
-	}
-	if (buf_failed(&left)) { /* then it hears a little too much */
-		buf_done(&left);
-		return;
-	}
-	buf_done(uris);
-	*uris = left;
-}
 
 static bool
 uri_fits(struct str uri)
@@ -103,62 +58,52 @@ surface_has(const struct mcp_client *c, const struct upstream *u)
 }
 
 static bool
-hears(const struct mcp_client *c, const struct buf *uris, struct str uri, const struct upstream *u)
+hears(const struct mcp_client *c, const struct topics *uris, struct str uri,
+      const struct upstream *u)
 {
-	return uris->len && uris_have(uris, uri) && mcp_upstream_of_uri(c, uri) == u;
-}
-
-/* Does anybody listen to this resource of this server? */
-static bool
-is_heard(const struct front *f, struct str uri, const struct upstream *u)
-{
-	LIST_EACH (&f->mcp.clients, at) {
-		const struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
-		if (!c->gone && hears(c, &c->uris, uri, u))
-			return true;
-	}
-	LIST_EACH (&f->mcp.listeners, at) {
-		const struct listener *l = CONTAINER_OF(at, struct listener, node);
-		if (hears(l->request->client, &l->uris, uri, u))
-			return true;
-	}
-	return false;
+	return uris->list.len && topics_find(uris, upstream_name(u), uri) && surface_has(c, u);
 }
 
 static int
-subscribe(const struct mcp_client *c, struct buf *uris, struct str uri, struct upstream *u,
-	  struct err *e)
+subscribe(struct topics *uris, struct str uri, struct upstream *u, struct err *e)
 {
-	int code = 0;
-
-	if (uris_have(uris, uri))
+	if (topics_find(uris, anybody, uri))
 		return 0;
-	if (!is_heard(c->front, uri, u))
-		code = upstream_subscribe(u, uri, true, e);
-	return code < 0 ? code : uris_add(uris, uri, e);
+	if (!mcp_server_tells(u))
+		return err_set(e, E_UNAVAILABLE,
+			       "the server of this resource does not tell when it changes");
+	int code = topics_add(uris, upstream_name(u), uri, e);
+	if (code == 0 && (code = upstream_subscribe(u, uri, true, e)) < 0)
+		topics_remove(uris, topics_find(uris, anybody, uri));
+	return code;
 }
 
-/* After it is out of the set. */
 static void
-unsubscribe(const struct mcp_client *c, struct str uri)
+unsubscribe(const struct front *f, struct topics *uris, struct topic *t)
 {
-	struct upstream *u = c->front->gw->upstreams ? mcp_upstream_of_uri(c, uri) : NULL;
+	struct upstream *u = f->gw->upstreams ? upstream_find(f->gw->upstreams, t->server) : NULL;
 	struct err e;
 
-	if (u && !is_heard(c->front, uri, u))
-		(void)upstream_subscribe(u, uri, false, &e); /* then it tells us in vain */
+	if (u)
+		(void)upstream_subscribe(u, t->name, false, &e); /* then it tells us in vain */
+	topics_remove(uris, t);
 }
 
 /* The whole set is given up. */
 static void
-unsubscribe_all(const struct mcp_client *c, struct buf *uris)
+unsubscribe_all(const struct front *f, struct topics *uris)
 {
-	struct buf old = buf_take(uris);
-	struct str rest = buf_str(&old), one;
+	LIST_EACH (&uris->list, at)
+		unsubscribe(f, uris, topic_of(at));
+}
 
-	while (old.len && str_split(&rest, '\n', &one))
-		unsubscribe(c, one);
-	buf_done(&old);
+/* What went with its server can be subscribed to again when that is back. */
+static void
+forget_topics_of(struct topics *uris, struct str server)
+{
+	LIST_EACH (&uris->list, at)
+		if (str_eq(topic_of(at)->server, server))
+			topics_remove(uris, topic_of(at));
 }
 
 /* ---- notes ---- */
@@ -203,24 +148,29 @@ listener_tell(struct listener *l)
 	}
 }
 
-static void
-client_tell(struct mcp_client *c)
+static bool
+client_tell(struct mcp_client *c, const struct change *what)
 {
-	unsigned changed = c->changed;
+	struct buf text = BUF_INIT(LIMIT_PROBLEM_BYTES);
 
-	c->changed = 0;
-	if (!c->tell || !c->hello || c->gone)
+	buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", what->method);
+	bool told = !buf_failed(&text) && c->tell(c, buf_str(&text));
+	buf_done(&text);
+	return told;
+}
+
+void
+mcp_tell_changes(struct mcp_client *c)
+{
+	if (!c->tell || !c->hello || c->gone) {
+		c->changed = 0; /* it has no list that could be old */
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
-		struct buf text = BUF_INIT(LIMIT_PROBLEM_BYTES);
-
-		if (!(changed & changes[i].bit))
-			continue;
-		buf_addf(&text, "{\"jsonrpc\":\"2.0\",\"method\":\"%s\"}", changes[i].method);
-		if (!buf_failed(&text))
-			c->tell(c, buf_str(&text));
-		buf_done(&text);
 	}
+	if (c->listens && !c->listens(c))
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+		if ((c->changed & changes[i].bit) && client_tell(c, &changes[i]))
+			c->changed &= ~changes[i].bit;
 }
 
 static void
@@ -229,16 +179,15 @@ tell_all(void *arg)
 	struct front *f = arg;
 
 	LIST_EACH (&f->mcp.clients, at)
-		client_tell(CONTAINER_OF(at, struct mcp_client, node));
+		mcp_tell_changes(CONTAINER_OF(at, struct mcp_client, node));
 	LIST_EACH (&f->mcp.listeners, at)
 		listener_tell(CONTAINER_OF(at, struct listener, node));
 }
 
-/* The gateway surface has the same three tools, come what may. */
 static unsigned
 seen_by(const struct mcp_client *c, unsigned what)
 {
-	return c->surface.kind == SURFACE_GATEWAY ? what & ~(unsigned)CHANGED_TOOLS : what;
+	return mcp_seen_on(c->surface.kind, what);
 }
 
 static void
@@ -284,10 +233,26 @@ mcp_changed_for(struct front *f, const struct agent *a)
 /* ---- what servers say ---- */
 
 static void
+server_gone(const struct front *f, struct str name)
+{
+	if (upstream_find(f->gw->upstreams, name))
+		return; /* another has its name, and what was subscribed to */
+	LIST_EACH (&f->mcp.clients, at) {
+		struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
+		forget_topics_of(&c->uris, name);
+		forget_topics_of(&c->errands, name);
+	}
+	LIST_EACH (&f->mcp.listeners, at)
+		forget_topics_of(&CONTAINER_OF(at, struct listener, node)->uris, name);
+}
+
+static void
 news(struct upstream *u, unsigned what, void *arg)
 {
 	unsigned changed = 0;
 
+	if (what & NEWS_GONE)
+		server_gone(arg, upstream_name(u));
 	/* Of tools we hear when the catalog has them. */
 	if (what & (NEWS_PROMPTS | NEWS_GONE))
 		changed |= CHANGED_PROMPTS;
@@ -341,6 +306,18 @@ updated(struct upstream *u, struct str uri, void *arg)
 	}
 }
 
+static void
+completed(struct upstream *u, struct str elicitation, void *arg)
+{
+	struct front *f = arg;
+
+	LIST_EACH (&f->mcp.clients, at) {
+		struct mcp_client *c = CONTAINER_OF(at, struct mcp_client, node);
+		if (!c->gone)
+			mcp_errand_done(c, upstream_name(u), elicitation);
+	}
+}
+
 /* Messages that belong to no request are for legacy clients; the modern era has none. */
 static void
 message(struct upstream *u, const struct json *params, void *arg)
@@ -368,8 +345,8 @@ void
 mcp_listen_init(struct front *f)
 {
 	list_init(&f->mcp.listeners);
-	f->mcp.watch =
-	    (struct upstream_watch){.news = news, .updated = updated, .message = message, .arg = f};
+	f->mcp.watch = (struct upstream_watch){
+	    .news = news, .updated = updated, .completed = completed, .message = message, .arg = f};
 	f->mcp.watching = f->gw->upstreams != NULL;
 	if (f->mcp.watching)
 		upstreams_watch(f->gw->upstreams, &f->mcp.watch);
@@ -391,7 +368,7 @@ listener_free(struct mcp_request *q)
 	struct listener *l = q->own;
 
 	list_remove(&l->node);
-	unsubscribe_all(q->client, &l->uris);
+	unsubscribe_all(q->client->front, &l->uris);
 	free(l);
 }
 
@@ -413,7 +390,7 @@ read_uris(struct listener *l, const struct json *uris, struct err *e)
 		/* What nobody has, or who has it does not tell, is not honoured. */
 		struct upstream *u = c->front->gw->upstreams ? mcp_upstream_of_uri(c, uri) : NULL;
 		if (u)
-			(void)subscribe(c, &l->uris, uri, u, &why);
+			(void)subscribe(&l->uris, uri, u, &why);
 	}
 	return 0;
 }
@@ -431,17 +408,17 @@ read_filter(struct listener *l, const struct json *filter, struct err *e)
 		if (json_bool(wanted))
 			l->wants |= changes[i].bit;
 	}
+	l->wants &= mcp_changing(l->request->client);
 	return read_uris(l, json_get(filter, S("resourceSubscriptions")), e);
 }
 
-/* The first thing on the stream: what it will hear. */
+/* The first thing on the stream: what it will hear, of what it wants. */
 static bool
 acknowledge(const struct listener *l)
 {
 	struct mcp_channel *ch = l->request->channel;
 	struct buf text = BUF_INIT(LIMIT_LINE_BYTES);
 	struct jw w = rpc_note(&text, "notifications/subscriptions/acknowledged");
-	struct str rest = buf_str(&l->uris), one;
 
 	write_subscription(&w, l);
 	jw_key(&w, "notifications");
@@ -449,11 +426,11 @@ acknowledge(const struct listener *l)
 	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
 		if (l->wants & changes[i].bit)
 			jw_member_bool(&w, changes[i].filter, true);
-	if (rest.len) {
+	if (l->uris.list.len > 0) {
 		jw_key(&w, "resourceSubscriptions");
 		jw_array(&w);
-		while (str_split(&rest, '\n', &one))
-			jw_str(&w, one);
+		LIST_EACH (&l->uris.list, at)
+			jw_str(&w, topic_of(at)->name);
 		jw_end(&w);
 	}
 	jw_end(&w);
@@ -472,7 +449,7 @@ mcp_listen(struct mcp_request *q, struct err *e)
 	if (!l)
 		return err_plain(e, E_NOMEM);
 	l->request = q;
-	buf_init(&l->uris, LIMIT_MCP_URIS);
+	topics_init(&l->uris);
 	q->own = l;
 	q->own_free = listener_free;
 	list_push(&q->client->front->mcp.listeners, &l->node);
@@ -551,7 +528,7 @@ mcp_resources_subscribe(struct mcp_request *q, struct err *e)
 		fail_no_resource(q, uri);
 		return 0;
 	}
-	int code = subscribe(c, &c->uris, uri, u, e);
+	int code = subscribe(&c->uris, uri, u, e);
 	if (code == 0)
 		answer_empty(q);
 	return code;
@@ -565,10 +542,9 @@ mcp_resources_unsubscribe(struct mcp_request *q, struct err *e)
 
 	if (!uri_fits(uri))
 		return err_set(e, E_VALIDATION, "uri: must be the address of a resource");
-	if (uris_have(&c->uris, uri)) {
-		uris_remove(&c->uris, uri);
-		unsubscribe(c, uri);
-	}
+	struct topic *t = topics_find(&c->uris, anybody, uri);
+	if (t)
+		unsubscribe(c->front, &c->uris, t);
 	answer_empty(q);
 	return 0;
 }
@@ -619,7 +595,7 @@ mcp_listen_forget(struct mcp_client *c)
 	bool heard = c->log_level < MCP_LOG_NONE;
 
 	c->log_level = MCP_LOG_NONE;
-	unsubscribe_all(c, &c->uris);
+	unsubscribe_all(c->front, &c->uris);
 	if (heard)
 		set_levels(c->front);
 }

@@ -31,6 +31,19 @@ struct upstream *mcp_server_at(const struct mcp_client *c, size_t i);
  * that may not use all of its tools. */
 bool mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char *capability);
 
+/* Does it tell when a resource changes? One that has said nothing yet may. */
+bool mcp_server_tells(const struct upstream *u);
+/* enum mcp_changed: the lists of this surface that can change. */
+unsigned mcp_changing(const struct mcp_client *c);
+
+/* Of these changes those that can be seen: the gateway surface has the same tools, come what may.
+ */
+static inline unsigned
+mcp_seen_on(enum surface s, unsigned changes)
+{
+	return s == SURFACE_GATEWAY ? changes & ~(unsigned)CHANGED_TOOLS : changes;
+}
+
 /* ---- mcp_page.c ---- */
 
 /*

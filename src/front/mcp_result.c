@@ -281,11 +281,24 @@ is_passed_on(const struct mcp_request *q, int64_t code)
 }
 
 static void
+note_errands(struct mcp_request *q, const struct turn_result *r)
+{
+	const struct tool *t = catalog_find(q->client->front->gw->catalog, str_of(r->tool));
+	struct json_doc *doc = read_between("", &r->rpc_data, "");
+
+	if (t && doc)
+		mcp_errands_note(q->client, t->server, json_root(doc));
+	json_doc_unref(doc);
+}
+
+static void
 answer_error(struct mcp_request *q, const struct turn_result *r)
 {
 	struct json_doc *blocks = read_between("[", &r->content, "]");
 	int64_t code = r->rpc_code ? r->rpc_code : err_row(r->code)->rpc;
 
+	if (code == RPC_LEGACY_URL_NEEDED)
+		note_errands(q, r);
 	mcp_fail(q, code, sentence_of(blocks, r), r->rpc_data.len ? buf_str(&r->rpc_data) : none);
 	json_doc_unref(blocks);
 }

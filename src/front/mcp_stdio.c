@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "front/mcp.h"
 
 #define PROTOCOL "mcp-stdio"
@@ -12,6 +13,7 @@ struct line {
 	struct mcp_channel channel; /* of all its requests */
 	struct wire *wire;          /* NULL once it is gone */
 	struct node node;           /* in front->lines */
+	struct session_end end;     /* of its session, from elsewhere */
 	struct buf pending;         /* the beginning of a line */
 	bool skipping;              /* the rest of one that was too long */
 };
@@ -77,10 +79,11 @@ static const struct mcp_channel_ops line_ops = {
     .from_tool = channel_from_tool,
 };
 
-static void
+static bool
 line_tell(struct mcp_client *c, struct str message)
 {
 	line_send(CONTAINER_OF(c, struct line, client), message);
+	return true;
 }
 
 static void
@@ -194,7 +197,21 @@ closed(void *arg)
 
 	l->wire = NULL;
 	list_remove(&l->node);
+	list_remove(&l->end.node);
 	mcp_client_done(&l->client);
+}
+
+/* Somebody has ended it, or its agent is no more. Nothing would work on this line: it ends too, and
+ * the client begins anew as it does after any end. */
+static void
+session_ended(struct session_end *end)
+{
+	struct line *l = CONTAINER_OF(end, struct line, end);
+
+	log_line(LOG_INFO, "a session was ended, and the line of its client is closed", "session",
+		 l->client.session->id.text, "client", l->client.session->client, NULL);
+	mcp_client_refuse(&l->client);
+	wire_close(l->wire);
 }
 
 static int
@@ -233,6 +250,8 @@ line_open(const struct visit *v, struct session *s)
 	buf_init(&l->pending, LIMIT_LINE_BYTES);
 	list_push(&v->front->lines, &l->node);
 	l->wire = http_upgrade(v->http, PROTOCOL, &spec);
+	l->end.ended = session_ended;
+	list_push(&s->at_end, &l->end.node);
 }
 
 static int

@@ -150,34 +150,50 @@ mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char 
 
 /* ---- what it says of itself ---- */
 
-static const struct {
+static const struct promise {
 	const char *name;
-	const char *value;
+	unsigned changes; /* enum mcp_changed: its list; 0: it has none */
 } capabilities[] = {
-    {"tools", "{\"listChanged\":true}"},
-    {"resources", "{\"subscribe\":true,\"listChanged\":true}"},
-    {"prompts", "{\"listChanged\":true}"},
-    {"completions", "{}"},
-    {"logging", "{}"},
+    {"tools", CHANGED_TOOLS},
+    {"resources", CHANGED_RESOURCES},
+    {"prompts", CHANGED_PROMPTS},
+    {"completions", 0},
+    {"logging", 0},
 };
 
 /* Of one server only what it has itself. Tools are ours to list in any case. */
 static bool
-has_capability(const struct mcp_client *c, size_t i)
+has_capability(const struct mcp_client *c, const struct promise *row)
 {
-	if (i == 0 || c->surface.kind != SURFACE_SERVER)
+	if (row->changes == CHANGED_TOOLS || c->surface.kind != SURFACE_SERVER)
 		return true;
 	const struct upstream *u = own_server(c);
-	return u && mcp_server_has(c, u, capabilities[i].name);
+	return u && mcp_server_has(c, u, row->name);
+}
+
+unsigned
+mcp_changing(const struct mcp_client *c)
+{
+	unsigned changing = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++)
+		if (has_capability(c, &capabilities[i]))
+			changing |= capabilities[i].changes;
+	return mcp_seen_on(c->surface.kind, changing);
+}
+
+bool
+mcp_server_tells(const struct upstream *u)
+{
+	const struct json *said = upstream_capabilities(u);
+
+	return !said || json_bool(json_get(json_get(said, S("resources")), S("subscribe")));
 }
 
 static bool
-cannot_subscribe(const struct mcp_client *c)
+can_subscribe(const struct mcp_client *c)
 {
-	const struct upstream *u = c->surface.kind == SURFACE_SERVER ? own_server(c) : NULL;
-	const struct json *said = u ? upstream_capabilities(u) : NULL;
-
-	return said && !json_bool(json_get(json_get(said, S("resources")), S("subscribe")));
+	return c->surface.kind != SURFACE_SERVER || mcp_server_tells(own_server(c));
 }
 
 void
@@ -187,11 +203,16 @@ mcp_write_capabilities(struct jw *w, const struct mcp_client *c, enum mcp_era er
 	jw_key(w, "capabilities");
 	jw_object(w);
 	for (size_t i = 0; i < ARRAY_LEN(capabilities); i++) {
-		if (!has_capability(c, i))
+		const struct promise *row = &capabilities[i];
+		if (!has_capability(c, row))
 			continue;
-		bool less = strcmp(capabilities[i].name, "resources") == 0 && cannot_subscribe(c);
-		jw_key(w, capabilities[i].name);
-		jw_raw(w, less ? S("{\"listChanged\":true}") : str_of(capabilities[i].value));
+		jw_key(w, row->name);
+		jw_object(w);
+		if (row->changes == CHANGED_RESOURCES && can_subscribe(c))
+			jw_member_bool(w, "subscribe", true);
+		if (row->changes & mcp_changing(c))
+			jw_member_bool(w, "listChanged", true);
+		jw_end(w);
 	}
 	jw_end(w);
 }

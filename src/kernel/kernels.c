@@ -162,7 +162,7 @@ seat_new(struct kernels *ks, struct session *s, struct kernel_index *index,
 
 	if (!seat)
 		return err_plain(e, E_NOMEM);
-	*seat = (struct seat){.kernels = ks, .session = s, .id = s->id, .end = {session_over}};
+	*seat = (struct seat){.kernels = ks, .session = s, .id = s->id, .end.ended = session_over};
 	list_init(&seat->waiting);
 	if ((code = kernel_new(&spec, &seat->kernel, e)) == 0 &&
 	    (code = map_put(&ks->seats, id_str(&seat->id), seat)) < 0)
@@ -171,7 +171,7 @@ seat_new(struct kernels *ks, struct session *s, struct kernel_index *index,
 		seat_free(seat);
 		return code;
 	}
-	s->at_end = &seat->end;
+	list_push(&s->at_end, &seat->end.node);
 	*ret = seat;
 	return 0;
 }

@@ -7,18 +7,18 @@
 void
 behind_copy(struct behind *to, const struct behind *from, const struct behind_ops *ops)
 {
-	*to = from ? *from : (struct behind){.log_level = MCP_LOG_NONE};
-	to->ops = ops;
-	if (to->capabilities_doc)
-		json_doc_ref(to->capabilities_doc);
-	if (to->meta_doc)
-		json_doc_ref(to->meta_doc);
+	CHECK(ops->next);
+	*to = (struct behind){.ops = ops, .log_level = MCP_LOG_NONE};
+	if (!from)
+		return;
+	to->meta = from->meta;
+	to->meta_doc = from->meta_doc ? json_doc_ref(from->meta_doc) : NULL;
+	to->revision = from->revision;
 }
 
 void
 behind_done(struct behind *b)
 {
-	json_doc_unref(b->capabilities_doc);
 	json_doc_unref(b->meta_doc);
 	*b = (struct behind){.log_level = MCP_LOG_NONE};
 }
@@ -28,6 +28,31 @@ static bool
 is_there(const struct behind *b)
 {
 	return b && b->ops;
+}
+
+/* NULL: it is gone. */
+static const struct behind *
+client_of(const struct behind *b)
+{
+	while (is_there(b) && b->ops->next)
+		b = b->ops->next(b);
+	return is_there(b) ? b : NULL;
+}
+
+int
+behind_log_level(const struct behind *b)
+{
+	const struct behind *client = client_of(b);
+
+	return client ? client->log_level : MCP_LOG_NONE;
+}
+
+const struct json *
+behind_capabilities(const struct behind *b)
+{
+	const struct behind *client = client_of(b);
+
+	return client ? client->capabilities : NULL;
 }
 
 void
@@ -43,14 +68,14 @@ behind_message(struct behind *b, const struct json *params)
 	/* A level that is none cannot be passed on: a client may end for it. */
 	int level = mcp_log_level(json_str(json_get(params, S("level"))));
 
-	if (is_there(b) && level >= 0 && level >= b->log_level)
+	if (is_there(b) && level >= 0 && level >= behind_log_level(b))
 		b->ops->message(b, params);
 }
 
 unsigned
 behind_can(const struct behind *b)
 {
-	return is_there(b) ? mcp_can(b->capabilities) : 0;
+	return mcp_can(behind_capabilities(b));
 }
 
 static int

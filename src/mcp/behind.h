@@ -50,27 +50,33 @@ struct behind_ops {
 	int (*ask)(struct behind *b, struct inquiry *q, struct err *e);
 	/* It is no longer wanted: forget it. Not called after `settled`. */
 	void (*unask)(struct behind *b, struct inquiry *q);
+	/* For those on the way: who is next, NULL when that one is gone. NULL: it is the client. */
+	struct behind *(*next)(const struct behind *b);
 };
 
 struct behind {
 	const struct behind_ops *ops;
-	const struct json *capabilities; /* ClientCapabilities as declared; NULL: none */
-	const struct json *meta;         /* of the request, to be passed on; NULL: none */
+	const struct json *meta;    /* of the request, to be passed on; NULL: none */
+	enum mcp_revision revision; /* that the client speaks; MCP_UNKNOWN: no MCP client */
+	struct json_doc *meta_doc;  /* it stands in; a reference, or NULL */
+	/* The client's own, who may say something else while its request runs: */
+	const struct json *capabilities; /* ClientCapabilities as declared; NULL: none. Borrowed */
 	int log_level;                   /* messages below are not wanted; MCP_LOG_NONE: none is */
-	enum mcp_revision revision;      /* that the client speaks; MCP_UNKNOWN: no MCP client */
-	/* What these stand in; NULL where they are. Copies take references. */
-	struct json_doc *capabilities_doc, *meta_doc;
 };
 
-/* The same one, seen through other ops: for those on the way, who outlive the client. from may be
- * NULL: nobody. behind_done lets go of the references. */
+/* The same one, seen through other ops: for those on the way, who outlive the client. They have its
+ * meta; what it can do and wants to hear they ask it each time (`next`). from may be NULL: nobody.
+ * behind_done lets go of the references. */
 void behind_copy(struct behind *to, const struct behind *from, const struct behind_ops *ops);
 void behind_done(struct behind *b); /* zeroed memory too */
 
 /* All of these take b == NULL: nobody is there. */
 void behind_progress(struct behind *b, const struct json *params);
-void behind_message(struct behind *b, const struct json *params); /* heeds log_level */
-unsigned behind_can(const struct behind *b);                      /* enum mcp_can */
+void behind_message(struct behind *b, const struct json *params); /* heeds the level */
+/* Of the client, as it says now. */
+int behind_log_level(const struct behind *b);
+const struct json *behind_capabilities(const struct behind *b); /* NULL: none */
+unsigned behind_can(const struct behind *b);                    /* enum mcp_can */
 /* E_UNAVAILABLE when it cannot do what one of the items needs. Items that are settled already, by
  * who made the inquiry, need nothing; one at least is not. */
 int behind_ask(struct behind *b, struct inquiry *q, struct err *e);

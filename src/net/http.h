@@ -53,6 +53,7 @@ struct http_limits {
 	unsigned body_ms;
 	unsigned idle_ms;
 	unsigned stall_ms;
+	size_t wires_bytes; /* that wait for all wires together */
 };
 
 struct http_server_spec {
@@ -72,6 +73,8 @@ int http_server_new(struct loop *l, const struct http_server_spec *spec, struct 
 /* Numeric host ("127.0.0.1", "::1"). Port 0 takes a free one. */
 int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
 		    struct err *e);
+/* Only this machine reaches what listens there. What is no numeric host is not. */
+bool http_is_loopback(const char *host);
 /* Mode 0600, in a directory that is ours alone to write (E_PERMISSION otherwise). A stale socket
  * nobody answers on is replaced; E_EXISTS when somebody does or it is no socket. */
 int http_listen_unix(struct http_server *s, const char *path, struct err *e);
@@ -146,7 +149,8 @@ struct wire_spec {
 struct wire *http_upgrade(struct http_request *r, const char *protocol,
 			  const struct wire_spec *spec);
 /* False: LIMIT_WIRE_QUEUED was waiting already (or bytes pass a line's), and the wire is
- * being closed. */
+ * being closed. Where too much waits for all of them, the wire for which most does is closed,
+ * which may be another. */
 bool wire_write(struct wire *w, struct str bytes);
 void wire_close(struct wire *w);
 

@@ -437,6 +437,7 @@ conn__close(struct conn *c)
 	if (c->state == CONN_CLOSED)
 		return;
 	c->state = CONN_CLOSED;
+	wire__count(c);
 	timer_stop(c->server->loop, &c->deadline);
 	defer_cancel(&c->turn);
 	uv_close(&c->uv.handle, conn_closed);

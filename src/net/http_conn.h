@@ -126,6 +126,7 @@ struct conn {
 	size_t unsent; /* when the deadline last looked */
 	struct http_stream stream;
 	struct wire wire;
+	size_t waiting; /* of a wire: its part of server->waiting */
 };
 
 struct http_server {
@@ -133,6 +134,7 @@ struct http_server {
 	struct http_server_spec spec;
 	struct list conns;
 	size_t tcp_count; /* of conns */
+	size_t waiting;   /* bytes, for all wires */
 	struct list listeners;
 	int reserve_fd; /* given up for a moment when there are no more descriptors */
 	bool stopping;
@@ -176,6 +178,7 @@ void stream__sent(struct conn *c);
 void wire__input(struct conn *c, struct str bytes);
 void wire__eof(struct conn *c);
 void wire__turn(struct conn *c);
+void wire__count(struct conn *c); /* what waits for it may be another */
 
 /* http_server.c */
 void server__conn_gone(struct http_server *s);

@@ -37,6 +37,7 @@ static const struct http_limits defaults = {
     .body_ms = LIMIT_HTTP_BODY_MS,
     .idle_ms = LIMIT_HTTP_IDLE_MS,
     .stall_ms = LIMIT_HTTP_STALL_MS,
+    .wires_bytes = LIMIT_WIRES_QUEUED,
 };
 
 static void
@@ -49,6 +50,7 @@ limits_fill(struct http_limits *l)
 	FILL(body_ms);
 	FILL(idle_ms);
 	FILL(stall_ms);
+	FILL(wires_bytes);
 #undef FILL
 }
 
@@ -281,6 +283,16 @@ address_parse(const char *host, uint16_t port, struct sockaddr_storage *ret, soc
 	}
 	*ret_len = sizeof(struct sockaddr_in6);
 	return uv_ip6_addr(host, port, (struct sockaddr_in6 *)ret) == 0;
+}
+
+bool
+http_is_loopback(const char *host)
+{
+	struct sockaddr_storage a;
+	socklen_t len;
+
+	return address_parse(host, 0, &a, &len) &&
+	       address_is_loopback((const union address *)(const void *)&a);
 }
 
 static uint16_t

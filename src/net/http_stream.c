@@ -148,6 +148,30 @@ stream__sent(struct conn *c)
 
 /* Wires */
 
+/* What it holds for a peer that has not read it; a wire that is closed holds nothing for long. */
+void
+wire__count(struct conn *c)
+{
+	size_t now = c->state == CONN_WIRE ? c->queue.len + c->flight[0].len : 0;
+
+	c->server->waiting += now - c->waiting;
+	c->waiting = now;
+}
+
+static struct conn *
+wire_furthest_behind(const struct http_server *s)
+{
+	struct conn *worst = NULL;
+
+	LIST_EACH (&s->conns, n) {
+		struct conn *c = CONTAINER_OF(n, struct conn, node);
+		if (!worst || c->waiting > worst->waiting)
+			worst = c;
+	}
+	CHECK(worst);
+	return worst;
+}
+
 struct wire *
 http_upgrade(struct http_request *r, const char *protocol, const struct wire_spec *spec)
 {
@@ -178,8 +202,11 @@ wire_write(struct wire *w, struct str bytes)
 		conn__close(c);
 		return false;
 	}
+	wire__count(c);
+	while (c->server->waiting > c->server->spec.limits.wires_bytes)
+		conn__close(wire_furthest_behind(c->server));
 	conn__soon(c);
-	return true;
+	return c->state == CONN_WIRE;
 }
 
 void
@@ -223,4 +250,5 @@ wire__turn(struct conn *c)
 		c->ending = true;
 	if (c->state == CONN_WIRE && !c->sending && !conn_take_off(c) && c->ending)
 		conn__close(c);
+	wire__count(c);
 }

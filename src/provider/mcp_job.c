@@ -23,7 +23,7 @@ struct errand {
 };
 
 static struct behind *
-further(struct behind *b)
+further(const struct behind *b)
 {
 	return CONTAINER_OF(b, struct errand, behind)->job->behind;
 }
@@ -46,7 +46,7 @@ pass_inquiry(struct behind *b, struct inquiry *q, struct err *e)
 	return behind_ask(further(b), q, e);
 }
 
-static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry, NULL};
+static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry, NULL, further};
 
 static void
 write_params(struct jw *w, void *arg)

@@ -146,6 +146,7 @@ session_open(struct sessions *set, const struct session_spec *spec, struct sessi
 	list_init(&s->running);
 	list_init(&s->waiting);
 	list_init(&s->turns);
+	list_init(&s->at_end);
 	inbox_init(&s->inbox);
 	if ((code = map_put(&set->by_id, id_str(&s->id), s)) < 0) {
 		session_unref(s);
@@ -217,8 +218,11 @@ session_end(struct session *s)
 	jw_member_int(w, "turn_count", (int64_t)s->turn_count);
 	jw_member_int(w, "duration_seconds", (now - s->created_us) / 1000000);
 	bus_end(bus, NULL);
-	if (s->at_end)
-		s->at_end->ended(s->at_end);
+	for (struct node *n; (n = list_first(&s->at_end));) {
+		struct session_end *at = CONTAINER_OF(n, struct session_end, node);
+		list_remove(n);
+		at->ended(at);
+	}
 	session_unref(s);
 }
 

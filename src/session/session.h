@@ -25,9 +25,11 @@ enum session_kind { SESSION_MAIN, SESSION_WORKER };
 const char *session_kind_name(enum session_kind k);
 bool session_kind_parse(struct str name, enum session_kind *ret);
 
-/* Somebody who keeps something for a session until it ends. */
+/* Somebody who keeps something for a session until it ends; in its at_end, or removed from there
+ * before. */
 struct session_end {
 	void (*ended)(struct session_end *at); /* once; its calls have been cancelled */
+	struct node node;
 };
 
 struct session {
@@ -59,7 +61,7 @@ struct session {
 	struct asked *asked;
 	struct browse_seen *seen; /* cache-stable lists */
 
-	struct session_end *at_end; /* its kernel's; NULL: it has none */
+	struct list at_end; /* struct session_end */
 
 	/* private */
 	struct sessions *sessions;

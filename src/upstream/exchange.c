@@ -83,6 +83,7 @@ exchange_over(void *arg)
 	u->calls++;
 	u->failures += x->end.code < 0;
 	x->end.sent = x->sent;
+	x->end.server = u->spec.name;
 	x->spec.over(x, &x->end, x->spec.arg);
 	list_remove(&x->node);
 	exchange_free(x);

@@ -352,6 +352,8 @@ void upstream__tell_level(struct upstream *u, const struct behind *b);
 void subscriptions__begin(struct upstream *u); /* it is ready */
 void subscriptions__end(struct upstream *u);   /* the link is gone */
 void subscriptions__done(struct upstream *u);
+/* Who listened to another listens to this one now. */
+void subscriptions__inherit(struct upstream *u, struct upstream *from);
 bool subscriptions__has(const struct upstream *u, struct str uri);
 void subscriptions__acknowledged(struct upstream *u);
 

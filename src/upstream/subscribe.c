@@ -64,8 +64,8 @@ level_tell(struct upstream *u, int level)
 void
 upstream__tell_level(struct upstream *u, const struct behind *b)
 {
-	if (b && b->log_level < u->log_level_told)
-		level_tell(u, b->log_level);
+	if (behind_log_level(b) < u->log_level_told)
+		level_tell(u, behind_log_level(b));
 }
 
 void
@@ -292,6 +292,18 @@ subscriptions__end(struct upstream *u)
 	defer_cancel(&u->resubscribe);
 	u->listen_stale = u->listened = false;
 	u->listen_fails = 0;
+}
+
+void
+subscriptions__inherit(struct upstream *u, struct upstream *from)
+{
+	u->log_level = from->log_level;
+	while (from->subscriptions.len > 0) {
+		struct node *n = list_first(&from->subscriptions);
+
+		list_remove(n);
+		list_push(&u->subscriptions, n);
+	}
 }
 
 void

@@ -121,6 +121,8 @@ enum upstream_news {
 struct upstream_watch {
 	void (*news)(struct upstream *u, unsigned news, void *arg);
 	void (*updated)(struct upstream *u, struct str uri, void *arg); /* may be NULL */
+	/* What a person was sent elsewhere for (elicitation by URL) is done; may be NULL. */
+	void (*completed)(struct upstream *u, struct str elicitation, void *arg);
 	/* notifications/message that belongs to no exchange; may be NULL. */
 	void (*message)(struct upstream *u, const struct json *params, void *arg);
 	/* The answer to an exchange that was given up that long ago; it is thrown away. May be
@@ -174,10 +176,11 @@ void upstream_log_level(struct upstream *u, int level);
  * never made twice: an upstream that goes away with one in flight ends it with E_UNAVAILABLE.
  */
 struct exchange_end {
-	int code;   /* 0: answered: one of result and error is set */
-	bool sent;  /* it may have reached the upstream: what it does may be done */
-	bool broke; /* it failed on the way there or back, or the upstream has no time for
-		       it (HTTP 429, 503): another try may do better */
+	int code;          /* 0: answered: one of result and error is set */
+	struct str server; /* its name; borrowed */
+	bool sent;         /* it may have reached the upstream: what it does may be done */
+	bool broke;        /* it failed on the way there or back, or the upstream has no time for
+			      it (HTTP 429, 503): another try may do better */
 	unsigned retry_after_ms; /* then, as the upstream says; 0: it does not */
 	struct json_doc *doc;    /* borrowed; take a reference to keep it */
 	const struct json *result;

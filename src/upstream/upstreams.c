@@ -270,7 +270,7 @@ item_begin(struct upstream *u)
 		   : u->known.seen     ? UPSTREAM_KNOWN
 				       : UPSTREAM_CONFIGURED;
 	upstream__news(u, NEWS_STATE | NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES);
-	if (!u->known.seen || u->waiting.len > 0)
+	if (!u->known.seen || u->waiting.len + u->subscriptions.len > 0)
 		upstream__need(u);
 }
 
@@ -291,6 +291,8 @@ item_follow(struct upstream **at, struct upstream *old)
 		new->known.has_era = false;
 	if (!new->spec.problem.ptr)
 		exchange__inherit(new, old);
+	if (!old->retired) /* else those who listened have been told that it is gone */
+		subscriptions__inherit(new, old);
 	old->replaced = true;
 	old->dirty = false;
 	upstreams__save(new);

@@ -38,9 +38,10 @@ capabilities_write(struct jw *w, const struct behind *b)
 {
 	static const char *const keys[] = {"roots", "sampling", "elicitation"};
 
+	const struct json *declared = behind_capabilities(b);
 	jw_object(w);
-	for (size_t i = 0; b && i < ARRAY_LEN(keys); i++) {
-		const struct json *v = json_get(b->capabilities, str_of(keys[i]));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct json *v = json_get(declared, str_of(keys[i]));
 		if (json_is(v, JSON_OBJECT))
 			jw_key(w, keys[i]), jw_value(w, v);
 	}
@@ -65,8 +66,8 @@ envelope_write(struct jw *w, const struct behind *b)
 	jw_member_z(w, "version", HOLDFAST_VERSION);
 	jw_end(w);
 	jw_key(w, META_CAPABILITIES), capabilities_write(w, b);
-	if (b && wire__level(b->log_level))
-		jw_member_z(w, META_LOG_LEVEL, wire__level(b->log_level));
+	if (wire__level(behind_log_level(b)))
+		jw_member_z(w, META_LOG_LEVEL, wire__level(behind_log_level(b)));
 }
 
 static void
@@ -432,6 +433,20 @@ note_updated(struct upstream *u, const struct heard *h)
 }
 
 static void
+note_completed(struct upstream *u, const struct heard *h)
+{
+	struct str id = json_str(json_get(h->rpc->params, S("elicitationId")));
+
+	if (!id.len || !faucet__takes(&u->updates, u->set->loop, LIMIT_UPSTREAM_MESSAGES))
+		return;
+	LIST_EACH (&u->set->watches, n) {
+		struct upstream_watch *w = CONTAINER_OF(n, struct upstream_watch, node);
+		if (w->completed)
+			w->completed(u, id, w->arg);
+	}
+}
+
+static void
 note_acknowledged(struct upstream *u, const struct heard *h)
 {
 	(void)h;
@@ -453,13 +468,6 @@ note_cancelled(struct upstream *u, const struct heard *h)
 		ask_settle(a, &(struct reply){.doc = h->doc, .result = h->rpc->params});
 }
 
-static void
-note_nothing(struct upstream *u, const struct heard *h)
-{
-	(void)u;
-	(void)h;
-}
-
 static const struct {
 	const char *method;
 	void (*hear)(struct upstream *u, const struct heard *h);
@@ -472,7 +480,7 @@ static const struct {
     {"notifications/resources/updated", note_updated},
     {"notifications/subscriptions/acknowledged", note_acknowledged},
     {"notifications/cancelled", note_cancelled},
-    {"notifications/elicitation/complete", note_nothing},
+    {"notifications/elicitation/complete", note_completed},
 };
 
 static void

@@ -476,6 +476,27 @@ def test_a_gateway_that_goes_away_is_told(box, client):
 
 
 @with_clients
+def test_5_a_line_ends_with_its_session(box, client):
+    """Whoever ends the session elsewhere ends the line too: the client starts anew, as after any end."""
+    box.config(AUTO)
+    gateway = box.serve()
+    c, other = client(), client()
+    c.initialize()
+    other.alive()
+    running = c.start("tools/call", {"name": "shell", "arguments": {"command": "sleep 1000"}})
+    until(lambda: gateway.ok("GET", "/status")["calls"]["running"] == 1, "it runs")
+    ours = next(s for s in gateway.ok("GET", "/sessions")["sessions"] if s["client"] == "t 1")
+    gateway.ok("DELETE", "/sessions/" + ours["session_id"])
+    assert "the session has ended" in c.answer(running)["error"]["message"]
+    assert c.line() is None
+    assert c.process.wait(timeout=20) == 3
+    until(lambda: b"session" in c.errors, "it says so")
+    assert "a session was ended" in gateway.log()
+    other.alive()
+    assert client().initialize()["serverInfo"]["name"] == "holdfast"
+
+
+@with_clients
 def test_it_starts_a_daemon_that_others_share(box, client):
     box.write("a.txt", "alpha")
     assert box.run("status").returncode == 3

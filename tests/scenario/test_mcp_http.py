@@ -1,6 +1,7 @@
 """MCP over HTTP of both eras, spoken by hand: statuses, sessions, streams and how they are taken up again, questions (issue 5)."""
 import functools
 import http.client
+import itertools
 import json
 import os
 import re
@@ -154,8 +155,8 @@ class Session(Peer):
 
 # A legacy server that wants things while it works, and tells when its lists change.
 SERVER = r'''
-import json, sys, threading
-lock, waiting = threading.Lock(), {}
+import json, os, sys, threading, time
+lock, waiting, subscribed = threading.Lock(), {}, []
 def write(message):
     with lock:
         print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
@@ -181,6 +182,18 @@ def call(params):
     if name == "twice":
         first = ask("elicitation/create", {"message": "Who?", "requestedSchema": SCHEMA})
         return text([first, ask("elicitation/create", {"message": "And who else?", "requestedSchema": SCHEMA})])
+    if name == "form_then_model":
+        first = ask("elicitation/create", {"message": "Who?", "requestedSchema": SCHEMA})
+        return text([first, ask("sampling/createMessage", {"messages": [], "maxTokens": 5})])
+    if name == "complete":
+        write({"method": "notifications/elicitation/complete", "params": {"elicitationId": arguments["id"]}})
+        return text("told")
+    if name == "url_first":
+        raise LookupError("e3")
+    if name == "url_done":
+        ask("elicitation/create", {"mode": "url", "elicitationId": "e2", "url": "https://example.org/", "message": "Go"})
+        write({"method": "notifications/elicitation/complete", "params": {"elicitationId": "e2"}})
+        return text("done")
     if name == "url":
         return text(ask("elicitation/create", {"mode": "url", "elicitationId": "e1", "url": "https://example.org/", "message": "Go"}))
     if name == "model":
@@ -193,6 +206,19 @@ def call(params):
         for level in ("debug", "warning"):
             write({"method": "notifications/message", "params": {"level": level, "logger": "s", "data": level}})
         return text("logged")
+    if name == "log_when_told":
+        write({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
+        while not os.path.exists(arguments["go"]):
+            time.sleep(0.01)
+        for level in ("debug", "warning"):
+            write({"method": "notifications/message", "params": {"level": level, "data": level}})
+        return text("logged")
+    if name == "subscribed":
+        return text(subscribed)
+    if name == "drop":
+        LISTS["resources/list"]["resources"] = [r for r in LISTS["resources/list"]["resources"] if r["uri"] != arguments["uri"]]
+        write({"method": "notifications/resources/list_changed"})
+        return text("dropped")
     if name == "big":
         write({"method": "notifications/progress", "params": {"progressToken": token, "progress": 1}})
         return text("0123456789abcdef" * 180000)
@@ -212,7 +238,8 @@ def tool(name, **more):
     return {"name": name, "description": name, "inputSchema": {"type": "object", **more}}
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
-    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta")] + [tool("marked", **HEADER)]},
+    "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta",
+                                               "form_then_model", "url_done", "url_first", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -225,8 +252,16 @@ def answer(m):
     elif method in LISTS:
         result = LISTS[method]
     elif method == "tools/call":
-        result = call(params)
-    elif method in ("ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"):
+        try:
+            result = call(params)
+        except LookupError as id:
+            write({"id": m["id"], "error": {"code": -32042, "message": "go there first", "data": {"elicitations": [
+                {"mode": "url", "elicitationId": str(id), "url": "https://example.org/", "message": "Go"}]}}})
+            return
+    elif method in ("resources/subscribe", "resources/unsubscribe"):
+        (subscribed.append if method == "resources/subscribe" else subscribed.remove)(params["uri"])
+        result = {}
+    elif method in ("ping", "logging/setLevel"):
         result = {}
     else:
         write({"id": m["id"], "error": {"code": -32601, "message": "no such method"}})
@@ -242,14 +277,16 @@ for line in sys.stdin:
 '''
 
 
-def with_server(box, policy=AUTO):
-    """A gateway with that server behind it, once its tools are known."""
+def with_server(box, policy=AUTO, others=""):
+    """A gateway with that server behind it, once its tools are known; and others, as the configuration says it."""
     path = os.path.join(box.dir, "server.py")
     with open(path, "w") as out:
         out.write(SERVER)
-    box.config(policy + "mcpServers:\n  s: {command: %s, args: [%s]}\n" % (json.dumps(sys.executable), json.dumps(path)))
+    box.config(policy + "mcpServers: {s: {command: %s, args: [%s]}%s}\n" % (json.dumps(sys.executable), json.dumps(path), others))
     gateway = box.serve()
     until(lambda: any(t["name"] == "s__form" for t in Modern(gateway).result("tools/list")["tools"]), "its tools are listed")
+    until(lambda: "mem://a" in json.dumps(Modern(gateway).result("resources/list")), "and its resources")
+    until(lambda: Modern(gateway).result("prompts/list")["prompts"], "and its prompts")
     return gateway
 
 
@@ -875,3 +912,144 @@ def test_5_a_method_that_a_server_does_not_know_is_no_404(box):
     g = with_server(box)
     answer = Modern(g).request("prompts/get", {"name": "s__p"})
     assert answer.status == 200 and answer.last()["error"]["code"] == -32601, answer.status
+
+
+def text_of(answer):
+    return json.loads(answer.last()["result"]["content"][0]["text"])
+
+
+def subscribed(peer, numbers=itertools.count()):
+    """What the server believes that somebody listens to. No two of these calls are the same: that would be asked about."""
+    return sorted(text_of(peer.call("s__subscribed", {"n": next(numbers)})))
+
+
+def test_5_a_resource_that_left_the_list_can_be_given_back(box):
+    g = with_server(box)
+    c, other = Session(g), Session(g)
+    for uri in ("mem://a", "mem://b"):
+        assert c.request("resources/subscribe", {"uri": uri}).message()["result"] == {}
+    listening = Modern(g).request("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["mem://a"]}}, id="l")
+    assert listening.message()["params"]["notifications"] == {"resourceSubscriptions": ["mem://a"]}
+    until(lambda: subscribed(other) == ["mem://a", "mem://b"], "the server is told once of each")
+    for uri in ("mem://a", "mem://b"):
+        other.call("s__drop", {"uri": uri})
+    until(lambda: "mem://" not in json.dumps(other.request("resources/list").message()), "they are listed no more")
+    assert c.request("resources/unsubscribe", {"uri": "mem://a"}).message()["result"] == {}
+    until(lambda: c.send("DELETE").status in (204, 404), "the session ends with what it has")
+    until(lambda: subscribed(other) == ["mem://a"], "what somebody still listens to stays")
+    listening.close()
+    until(lambda: subscribed(other) == [], "nobody listens any more")
+
+
+def test_5_a_changed_list_is_told_when_somebody_listens_again(box):
+    g = with_server(box)
+    c, other = Session(g), Session(g)
+
+    def change(count):
+        other.call("s__prompts")
+        until(lambda: len(c.request("prompts/list").message()["result"]["prompts"]) == count, "the gateway has the new list")
+    change(2)
+    change(3)
+    assert c.request("resources/subscribe", {"uri": "mem://a"}).message()["result"] == {}
+
+    def heard(stream):
+        """Up to the next update of a resource."""
+        other.call("s__update", {"uri": "mem://a"})
+        return list(itertools.takewhile(lambda method: method != "notifications/resources/updated", (m["method"] for m in stream.messages())))
+    first = c.listen()
+    assert heard(first).count("notifications/prompts/list_changed") == 1, "once, however often it has changed"
+    second = c.listen()
+    assert heard(second) == [] and list(first.messages()) == [], "and on one stream alone"
+    last = second.ids[-1]
+    second.close()
+    change(4)
+    assert next(c.listen(Last_Event_ID=last).messages())["method"] == "notifications/prompts/list_changed", "a stream that is taken up again has it too"
+
+
+def test_5_a_form_elsewhere_that_is_complete_is_told_to_who_was_asked(box):
+    g = with_server(box)
+    c, stranger = Session(g, capabilities=FORM), Session(g, capabilities=FORM)
+    heard, others = c.listen().messages(), stranger.listen().messages()
+    for m in c.call("s__url", id=3).messages():
+        if m.get("method") == "elicitation/create":
+            given = m["params"]["elicitationId"]
+            c.answer(m["id"], {"action": "accept"})
+    error = c.call("s__url_first").last()["error"]
+    assert error["code"] == -32042
+    for id in ("nobody's", "e1", "e1", "e3"):
+        stranger.call("s__complete", {"id": id})
+    for id in (given, error["data"]["elicitations"][0]["elicitationId"]):
+        assert next(heard) == {"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}}
+    for peer in (c, stranger):
+        peer.request("resources/subscribe", {"uri": "mem://a"})
+    stranger.call("s__update", {"uri": "mem://a"})
+    for messages in (heard, others):
+        assert next(messages)["method"] == "notifications/resources/updated", "once, and to nobody else"
+    alone, got = Session(g, capabilities=FORM), []
+    for m in alone.call("s__url_done", id=4).messages():
+        got.append(m.get("method"))
+        if m.get("method") == "elicitation/create":
+            alone.answer(m["id"], {"action": "accept"})
+    assert got == ["elicitation/create", "notifications/elicitation/complete", None], "while the request is open it goes with that"
+
+
+def test_5_a_retry_is_asked_what_it_declares_itself(box):
+    g = with_server(box)
+    bare, full = Modern(g), Modern(g, capabilities=FORM)
+    forms = Modern(g, capabilities={"elicitation": {}})
+    yes = {"action": "accept", "content": {"name": "Ada"}}
+    asked, state = state_of(full.call("s__form"))
+    refused = bare.call("s__form", extra={"requestState": state})
+    error = refused.message()["error"]
+    assert refused.status == 400 and error["code"] == -32021 and error["data"] == {"requiredCapabilities": {"elicitation": {"form": {}}}}, error
+    extra = {"requestState": state, "inputResponses": {k: yes for k in asked}}
+    assert text_of(bare.call("s__form", extra=extra)) == yes, "what is answered need not be asked"
+    # What the server asks after that is for what this retry can do, be it less or more.
+    for first, then, more in ((full, bare, False), (full, forms, False), (forms, full, True)):
+        asked, state = state_of(first.call("s__form_then_model"))
+        answer = then.call("s__form_then_model", extra={"requestState": state, "inputResponses": {k: yes for k in asked}}).last()["result"]
+        assert (answer["resultType"] == "input_required") == more, answer
+        if more:
+            assert [r["method"] for r in answer["inputRequests"].values()] == ["sampling/createMessage"]
+
+
+def test_5_a_level_reaches_calls_under_way(box):
+    g = with_server(box)
+    for before, after, heard in ((None, "info", ["warning"]), ("debug", "warning", ["warning"]), ("debug", "error", [])):
+        c = Session(g)
+        if before:
+            c.request("logging/setLevel", {"level": before})
+        go = os.path.join(box.dir, "go-%s" % after)
+        answer = c.call("s__log_when_told", {"go": go}, extra={"_meta": {"progressToken": 1}})
+        messages = answer.messages()
+        assert next(messages)["method"] == "notifications/progress"
+        assert c.request("logging/setLevel", {"level": after}, id=2).message()["result"] == {}
+        open(go, "w").close()
+        assert [m["params"]["level"] for m in messages if "method" in m] == heard, (before, after)
+        c.send("DELETE")
+
+
+PLAIN = SERVER.replace('"prompts": {"listChanged": True}, "resources": {"subscribe": True}, "logging": {}', '"resources": {}').replace("mem://", "plain://")
+
+
+def test_5_what_is_acknowledged_can_come(box):
+    path = os.path.join(box.dir, "plain.py")
+    with open(path, "w") as out:
+        out.write(PLAIN)
+    g = with_server(box, AUTO, ", plain: {command: %s, args: [%s]}" % (json.dumps(sys.executable), json.dumps(path)))
+    until(lambda: "plain://a" in json.dumps(Modern(g).result("resources/list")), "the other is known too")
+    wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": ["mem://a", "plain://a", "odd://"]}
+    lists = {k: v for k, v in wanted.items() if v is True}
+    for surface, honoured in (("/mcp/all", {**lists, "resourceSubscriptions": ["mem://a"]}),
+                              ("/mcp", {"promptsListChanged": True, "resourcesListChanged": True, "resourceSubscriptions": ["mem://a"]}),
+                              ("/mcp/s/plain", {"toolsListChanged": True, "resourcesListChanged": True}),
+                              ("/mcp/s/builtin", {"toolsListChanged": True})):
+        peer = Modern(g, surface)
+        stream = peer.request("subscriptions/listen", {"notifications": wanted}, id="l")
+        assert stream.message()["params"]["notifications"] == honoured, surface
+        stream.close()
+        said = peer.result("server/discover")["capabilities"]
+        for kind, key in (("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")):
+            assert said.get(kind, {}).get("listChanged", False) == honoured.get(key, False), (surface, said)
+    refused = Session(g).request("resources/subscribe", {"uri": "plain://a"}).message()
+    assert "error" in refused, "what would never come is not promised to the other era either"

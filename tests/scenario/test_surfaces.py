@@ -324,8 +324,9 @@ def test_what_a_surface_says_of_itself(box):
     gateway = serve(box)
     everything = {"tools": {"listChanged": True}, "resources": {"subscribe": True, "listChanged": True},
                   "prompts": {"listChanged": True}, "completions": {}, "logging": {}}
+    assert Peer(gateway, "/mcp/all").result("server/discover")["capabilities"] == everything
     about = Peer(gateway, "/mcp").result("server/discover")
-    assert about["capabilities"] == everything and "tool_browse" in about["instructions"]
+    assert about["capabilities"] == {**everything, "tools": {}} and "tool_browse" in about["instructions"]
     assert "tool_hydrate" in Peer(gateway, "/mcp/proxy").result("server/discover")["instructions"]
     about = Peer(gateway, "/mcp/s/two").result("server/discover")
     assert set(about["capabilities"]) == {"tools", "resources", "prompts"} and about["instructions"] == "Ask two"

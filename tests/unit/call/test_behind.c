@@ -53,7 +53,6 @@ client_init(struct client *c, const char *capabilities)
 	*c = (struct client){.behind = {.ops = &ops, .log_level = MCP_LOG_NONE}};
 	assert_int_equal(json_parse(str_of(capabilities), &json_door, &c->capabilities, &e), 0);
 	c->behind.capabilities = json_root(c->capabilities);
-	c->behind.capabilities_doc = c->capabilities;
 }
 
 static void

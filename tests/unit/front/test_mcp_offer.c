@@ -244,7 +244,7 @@ a_surface_says_what_it_has(void **state)
 	(void)state;
 	assert_true(
 	    str_starts(str_of(about(p)),
-		       S("{\"capabilities\":{\"tools\":{\"listChanged\":true},"
+		       S("{\"capabilities\":{\"tools\":{}," /* the same three, for good */
 			 "\"resources\":{\"subscribe\":true,\"listChanged\":true},"
 			 "\"prompts\":{\"listChanged\":true},\"completions\":{},\"logging\":{}},"
 			 "\"instructions\":\"")));

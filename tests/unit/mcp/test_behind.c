@@ -72,7 +72,22 @@ relay_ask(struct behind *b, struct inquiry *q, struct err *e)
 	return behind_ask(&CONTAINER_OF(b, struct relay, behind)->to->behind, q, e);
 }
 
-static const struct behind_ops relay_ops = {client_progress, client_message, relay_ask, NULL};
+static struct behind *
+relay_next(const struct behind *b)
+{
+	struct client *to = CONTAINER_OF(b, struct relay, behind)->to;
+
+	return to ? &to->behind : NULL;
+}
+
+static void
+relay_message(struct behind *b, const struct json *params)
+{
+	behind_message(relay_next(b), params);
+}
+
+static const struct behind_ops relay_ops = {client_progress, relay_message, relay_ask, NULL,
+					    relay_next};
 
 /* ---- an inquiry ---- */
 
@@ -307,7 +322,6 @@ travels_through_others(void **state)
 				      .capabilities = json_root(caps),
 				      .meta = json_root(meta),
 				      .log_level = 3,
-				      .capabilities_doc = caps,
 				      .meta_doc = meta}};
 	struct relay r = {.to = &c};
 	struct asker a;
@@ -322,14 +336,46 @@ travels_through_others(void **state)
 	/* What it copied is there when the client is not. */
 	json_doc_unref(caps);
 	json_doc_unref(meta);
-	assert_int_equal(behind_can(&r.behind), CAN_ELICIT_FORM);
+	r.to = NULL;
 	assert_int_equal(json_len(r.behind.meta), 1);
-	assert_int_equal(r.behind.log_level, 3);
+	assert_int_equal(behind_can(&r.behind), 0);
+	assert_int_equal(behind_log_level(&r.behind), MCP_LOG_NONE);
 	behind_done(&r.behind);
 	behind_done(&r.behind);
 	behind_copy(&r.behind, NULL, &relay_ops);
-	assert_int_equal(r.behind.log_level, MCP_LOG_NONE);
+	assert_int_equal(behind_log_level(&r.behind), MCP_LOG_NONE);
 	behind_done(&r.behind);
+}
+
+/* A client may say something else while its request runs: it counts wherever that is (issue 5). */
+static void
+what_the_client_says_now_counts(void **state)
+{
+	struct json_doc *warning = parsed("{\"level\":\"warning\",\"data\":1}");
+	struct json_doc *forms = parsed("{\"elicitation\":{}}"),
+			*models = parsed("{\"sampling\":{}}");
+	struct client c = {.behind = {.ops = &client_ops,
+				      .capabilities = json_root(forms),
+				      .log_level = MCP_LOG_NONE}};
+	struct relay r = {.to = &c};
+	struct asker a;
+
+	(void)state;
+	behind_copy(&r.behind, &c.behind, &relay_ops);
+	behind_message(&r.behind, json_root(warning));
+	assert_int_equal(c.messages, 0);
+	c.behind.log_level = mcp_log_level(S("info"));
+	behind_message(&r.behind, json_root(warning));
+	assert_int_equal(c.messages, 1);
+	assert_int_equal(behind_can(&r.behind), CAN_ELICIT_FORM);
+	c.behind.capabilities = json_root(models);
+	assert_int_equal(behind_can(&r.behind), CAN_SAMPLE);
+	asker_init(&a, 1);
+	assert_int_equal(behind_ask(&r.behind, &a.q, NULL), E_UNAVAILABLE);
+	behind_done(&r.behind);
+	json_doc_unref(warning);
+	json_doc_unref(forms);
+	json_doc_unref(models);
 }
 
 int
@@ -345,6 +391,7 @@ main(void)
 	    cmocka_unit_test(needs_nothing_for_what_is_settled),
 	    cmocka_unit_test(finds_items_by_their_keys),
 	    cmocka_unit_test(travels_through_others),
+	    cmocka_unit_test(what_the_client_says_now_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

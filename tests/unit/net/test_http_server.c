@@ -150,6 +150,23 @@ addresses_are_checked(void **state)
 }
 
 static void
+loopback_is_known_by_its_number(void **state)
+{
+	static const struct {
+		const char *host;
+		bool loopback;
+	} rows[] = {
+	    {"127.0.0.1", true}, {"127.9.9.9", true},          {"::1", true},
+	    {"0.0.0.0", false},  {"10.0.0.1", false},          {"::", false},
+	    {"", false},         {"127.0.0.1.example", false}, {"localhost", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(http_is_loopback(rows[i].host), rows[i].loopback);
+}
+
+static void
 the_peer_is_known(void **state)
 {
 	struct house *h = *state;
@@ -379,6 +396,7 @@ main(void)
 	    cmocka_unit_test(a_directory_others_can_write_is_refused),
 	    cmocka_unit_test(a_stale_socket_is_replaced_a_live_one_and_a_file_are_not),
 	    cmocka_unit_test(addresses_are_checked),
+	    cmocka_unit_test(loopback_is_known_by_its_number),
 	    IN_HOUSE(the_peer_is_known),
 	    IN_HOUSE(one_end_of_a_socket_pair_is_served),
 	    cmocka_unit_test(too_many_connections_are_turned_away_with_an_answer),

@@ -312,6 +312,37 @@ test_2_results_that_do_not_fit_into_a_turn_say_so(void **state)
 	assert_false(t->results[count - 2].is_error);
 }
 
+struct keeper {
+	struct session_end end;
+	unsigned told;
+};
+
+static void
+keeper_told(struct session_end *end)
+{
+	CONTAINER_OF(end, struct keeper, end)->told++;
+}
+
+/* Each once, but for who has left before (issue 5). */
+static void
+whoever_keeps_something_for_a_session_hears_of_its_end(void **state)
+{
+	struct fixture *f = *state;
+	struct keeper keepers[3];
+
+	for (size_t i = 0; i < ARRAY_LEN(keepers); i++) {
+		keepers[i] = (struct keeper){.end.ended = keeper_told};
+		list_push(&f->session->at_end, &keepers[i].end.node);
+	}
+	list_remove(&keepers[1].end.node);
+	session_ref(f->session);
+	session_end(f->session);
+	session_end(f->session);
+	for (size_t i = 0; i < ARRAY_LEN(keepers); i++)
+		assert_int_equal(keepers[i].told, i == 1 ? 0 : 1);
+	session_unref(f->session);
+}
+
 static void
 a_session_nobody_uses_is_found(void **state)
 {
@@ -348,6 +379,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_2_results_that_do_not_fit_into_a_turn_say_so,
 					    setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_session_nobody_uses_is_found, setup, teardown),
+	    cmocka_unit_test_setup_teardown(whoever_keeps_something_for_a_session_hears_of_its_end,
+					    setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

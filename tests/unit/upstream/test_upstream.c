@@ -671,6 +671,28 @@ resources_are_listened_to_in_both_eras(void **state)
 	assert_int_equal(upstream_subscribe(u, S(""), true, &e), E_VALIDATION);
 }
 
+/* A server that is configured anew is told again what was listened to before (issue 5). */
+static void
+who_follows_is_told_what_is_listened_to(void **state)
+{
+	struct file log;
+	struct err e;
+
+	(void)state;
+	file_name(&log, "log");
+	struct upstream *u = house_started((struct server){.words = {log.word}});
+	assert_int_equal(upstream_subscribe(u, S("x://1"), true, &e), 0);
+	UNTIL(updates.len > 0);
+	buf_reset(&updates);
+	u = house_server((struct server){.words = {log.word}, .timeout_ms = 5000});
+	UNTIL(updates.len > 0);
+	assert_string_equal(buf_z(&updates), "x://1");
+	assert_null(strstr(file_text(log.path), "resources/unsubscribe"));
+	assert_int_equal(upstream_subscribe(u, S("x://1"), false, &e), 0);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+	assert_non_null(strstr(file_text(log.path), "resources/unsubscribe"));
+}
+
 static void
 the_level_of_messages_is_told(void **state)
 {
@@ -714,6 +736,7 @@ main(void)
 	    TEST(a_server_is_started_at_home),
 	    TEST(two_servers_of_one_name_are_refused),
 	    TEST(resources_are_listened_to_in_both_eras),
+	    TEST(who_follows_is_told_what_is_listened_to),
 	    TEST(the_level_of_messages_is_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
