@@ -240,6 +240,8 @@ struct upstream {
 	/* ladder.c */
 	struct ask climb;
 	bool probing, probed_twice, skip_probe;
+	bool silent;        /* to the probe */
+	bool doubted;       /* that it is legacy: it was asked again */
 	bool probe_cleared; /* it ended in the probe before, and that was not all */
 	bool sure_legacy;   /* worth to be remembered */
 
@@ -357,6 +359,7 @@ void subscriptions__acknowledged(struct upstream *u);
 
 /* ladder.c */
 void ladder__climb(struct upstream *u);
+void ladder__forget(struct upstream *u); /* the next start finds out which era it is of */
 /* The link is gone while it climbed. True: it is worth another start at once. */
 bool ladder__lost(struct upstream *u);
 

@@ -590,6 +590,8 @@ upstream_restart(struct upstream *u)
 		return;
 	u->fails = u->unlucky = 0;
 	u->retry_at = 0;
+	u->skip_probe = u->probe_cleared = false;
+	ladder__forget(u); /* it may have been brought up to date */
 	if (u->state == UPSTREAM_QUARANTINED || u->state == UPSTREAM_FAILED)
 		move(u, u->known.seen ? UPSTREAM_KNOWN : UPSTREAM_CONFIGURED);
 	u->again = u->phase != PHASE_DOWN;

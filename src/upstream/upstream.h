@@ -161,7 +161,7 @@ uint32_t upstream_layers(struct upstream *u);
 /* A person takes the changed definition of a tool, or of all ({NULL,0}), as it is now. E_NOT_FOUND.
  * It counts from now on; it is on disk soon. */
 int upstream_accept(struct upstream *u, struct str tool, struct err *e);
-/* Try again now, also when quarantined: ends a child that runs, forgets the back-off. */
+/* Try again now, also when quarantined: ends its child, forgets its failures and its era. */
 void upstream_restart(struct upstream *u);
 /* Somebody listens to a resource, or no longer: counted, and each is told to the server once. It
  * keeps the server running. E_VALIDATION, E_LIMIT, E_STOPPING, E_NOMEM. */

@@ -4,6 +4,7 @@
 usage: fake_http.py [word...]     words say how it behaves:
 
   modern          answers server/discover
+  modern-if=FILE  the same, once there is such a file; then initialize is 400 without a body
   status=N        every answer has this status, and no body
   probe=N         the answer to server/discover has this status
   probe-null      the answer to server/discover is 400 with a JSON-RPC error without an id
@@ -15,6 +16,7 @@ usage: fake_http.py [word...]     words say how it behaves:
   calls=FILE      appends a line for each tools/call that is done
 """
 import json
+import os
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,12 +25,12 @@ once = set()
 session = [0]
 
 
-def has(word):
-    return word in WORDS
-
-
 def value(key):
     return next((w[len(key) + 1:] for w in WORDS if w.startswith(key + "=")), None)
+
+
+def has(word):
+    return word in WORDS or os.path.exists(value(word + "-if") or "")
 
 
 def first(word):
@@ -106,6 +108,8 @@ class Handler(BaseHTTPRequestHandler):
             self.error(200, id, -32601)
 
     def initialize(self, id):
+        if has("modern") and value("modern-if"):
+            return self.reply(400)
         if has("modern"):
             return self.error(400, id, -32022, data={"supported": ["2026-07-28"]})
         if has("sessions"):

@@ -73,6 +73,8 @@ static const struct {
     {{"modern", "refuse-version"}, "\"era\":\"modern\""},
     {{"nul-probe"}, "\"era\":\"legacy\""},
     {{"mute-probe"}, "\"era\":\"legacy\""},
+    {{"slow"}, "\"era\":\"legacy\""},
+    {{"slow", "modern"}, "\"era\":\"modern\""}, /* issue 5 */
     {{"exit-probe"}, "\"era\":\"legacy\""},
     {{"modern", "version=2030-01-01"}, NULL},
     {{"version=2030-01-01"}, NULL},
@@ -118,10 +120,16 @@ that_one_is_legacy_is_remembered(void **state)
 	assert_int_equal(times(file_text(log.path), "server/discover"), 1);
 	house_end();
 	house_make();
-	house_started(s);
+	struct upstream *u = house_server(s);
+	assert_int_equal(CALL(u, "echo")->code, 0);
 	assert_int_equal(times(file_text(count.path), "\n"), 3);
 	assert_int_equal(times(file_text(log.path), "server/discover"), 1);
 	assert_int_equal(times(file_text(log.path), "\"initialize\""), 2);
+	/* Issue 5: until a person wants it started anew. */
+	upstream_restart(u);
+	UNTIL(upstream_state(u) != UPSTREAM_STARTED);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+	assert_int_equal(times(file_text(log.path), "server/discover"), 2);
 }
 
 static void

@@ -115,6 +115,26 @@ the_era_is_found_by_status(void **state)
 	}
 }
 
+/* Issue 5: what was legacy may be modern now, and need not say so in words of MCP. */
+static void
+a_server_that_is_no_longer_legacy_is_asked_anew(void **state)
+{
+	char path[128], word[160];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/modern", dir);
+	snprintf(word, sizeof(word), "modern-if=%s", path);
+	struct upstream *u = web_started((const char *const[]){word, NULL});
+	assert_non_null(strstr(house_shown(u), "\"era\":\"legacy\""));
+	house_end();
+	fclose(fopen(path, "w"));
+	house_make();
+	u = web_server("web");
+	assert_int_equal(upstream_state(u), UPSTREAM_KNOWN);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+	assert_non_null(strstr(house_shown(u), "\"era\":\"modern\""));
+}
+
 static void
 a_lost_session_is_begun_anew_and_nothing_is_done_twice(void **state)
 {
@@ -192,6 +212,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, house_setup, teardown)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_era_is_found_by_status),
+	    TEST(a_server_that_is_no_longer_legacy_is_asked_anew),
 	    TEST(a_lost_session_is_begun_anew_and_nothing_is_done_twice),
 	    TEST(headers_that_were_wrong_are_made_anew_once),
 	    TEST(errors_of_the_server_are_given_as_they_came),
