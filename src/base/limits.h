@@ -400,8 +400,10 @@
 #define LIMIT_UPSTREAM_BACKOFF_MS 500       /* after the first failure; doubles up to... */
 #define LIMIT_UPSTREAM_BACKOFF_MAX_MS 60000 /* ...this */
 #define LIMIT_RETRY_AFTER_S 86400           /* that is believed of what a server says */
-#define LIMIT_UPSTREAM_PATIENCE_MS 2000     /* that a request waits for a start put off */
-#define LIMIT_UPSTREAM_FAILS 5              /* starts in a row; then it is quarantined, for... */
+#define LIMIT_UPSTREAM_DEAF 3           /* deadlines without a word; then it is pinged, for... */
+#define LIMIT_UPSTREAM_PING_MS 5000     /* ...this, and replaced */
+#define LIMIT_UPSTREAM_PATIENCE_MS 2000 /* that a request waits for a start put off */
+#define LIMIT_UPSTREAM_FAILS 5          /* starts in a row; then it is quarantined, for... */
 #define LIMIT_UPSTREAM_QUARANTINE_MS 600000 /* ...this */
 #define LIMIT_UPSTREAM_STEADY_MS 60000      /* running so long, it has not failed for its start */
 #define LIMIT_UPSTREAM_START_MS 30000       /* what holds where the configuration is silent */

@@ -50,6 +50,8 @@ struct link_events {
 	 * otherwise it may have arrived. id 0, from http alone: a note, an answer or the listening
 	 * stream met this. */
 	void (*failed)(void *arg, uint64_t id, int status, struct str body, const struct err *e);
+	/* Something came, whether it becomes a message or not: it lives. */
+	void (*alive)(void *arg);
 	/* The end of it, once, whoever wanted it; then the link is gone. how: for people. */
 	void (*closed)(void *arg, const struct err *how);
 	void *arg;
@@ -248,7 +250,8 @@ struct upstream {
 	/* how it goes */
 	unsigned fails;    /* starts in a row */
 	unsigned unlucky;  /* the same, and falls soon after a start */
-	unsigned deaf;     /* timeouts without any word in between */
+	unsigned deaf;     /* deadlines without any word in between */
+	struct ask ping;   /* is it there at all? */
 	uint64_t retry_at; /* not before */
 	uint64_t ready_at; /* of the loop; and of the wall: */
 	int64_t started_us;

@@ -260,6 +260,7 @@ stream__piece(struct fetch *f, struct str bytes, void *arg)
 	(void)f;
 	if (s->dropped || s->fault)
 		return;
+	s->web->ev.alive(s->web->ev.arg);
 	if (s->content == CONTENT_EVENTS)
 		events_read(s, bytes);
 	else

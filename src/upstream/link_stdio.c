@@ -45,6 +45,7 @@ struct pipe_link {
 	size_t skipped;     /* bytes that were no message, since the last one */
 	struct faucet garbage, spoken;
 	bool closing;
+	bool unheard; /* it has closed its stdin */
 	char last_words[200];
 	struct err why; /* we gave it up */
 };
@@ -63,7 +64,7 @@ out_flush(void *arg)
 		(void)timer_start(l->loop, &l->again, OUT_AGAIN_MS, out_flush, l);
 		return;
 	}
-	buf_reset(&l->out); /* or its stdin is closed: whoever waits has a clock */
+	buf_reset(&l->out); /* or its stdin is closed: child_unheard */
 	if (l->out.cap > OUT_KEPT)
 		buf_done(&l->out);
 }
@@ -75,6 +76,8 @@ pipe_send(struct link *base, const struct link_message *m, struct err *e)
 
 	if (l->closing)
 		return err_set(e, E_UNAVAILABLE, "the server is being ended");
+	if (l->unheard)
+		return err_set(e, E_UNAVAILABLE, "the server has closed its stdin");
 	if (m->text.len >= OUT_BYTES - l->out.len)
 		return err_set(e, E_LIMIT, "too much waits for the server to read it");
 	buf_add(&l->out, m->text);
@@ -232,6 +235,7 @@ child_said(struct child *c, enum child_stream stream, struct str bytes, void *ar
 	size_t skipped = 0;
 
 	(void)c;
+	l->ev.alive(l->ev.arg);
 	if (stream == CHILD_STDERR)
 		lines_add(&l->words, bytes, WORDS_BYTES * 4, words_take, l);
 	else if (l->in.part.len > 0 && bytes.ptr == l->in.part.ptr + l->in.part.len)
@@ -290,6 +294,30 @@ end_now(void *arg)
 	struct pipe_link *l = arg;
 
 	child_end(l->child);
+}
+
+static void
+end_unheard(void *arg)
+{
+	struct pipe_link *l = arg;
+
+	l->closing = true;
+	err_set(&l->why, E_UNAVAILABLE, "it has closed its stdin, and reads no more");
+	child_end(l->child);
+}
+
+/* Mostly it has just ended, and what it said last and how it ended is still to be heard. */
+static void
+child_unheard(struct child *c, void *arg)
+{
+	struct pipe_link *l = arg;
+
+	(void)c;
+	if (l->closing)
+		return;
+	l->unheard = true;
+	if (timer_start(l->loop, &l->again, LIMIT_UPSTREAM_EOF_MS, end_unheard, l) < 0)
+		end_unheard(l);
 }
 
 static void
@@ -385,6 +413,7 @@ start(struct pipe_link *l, const struct upstream_spec *spec, struct err *e)
 	    .grace_ms = LIMIT_KILL_GRACE_MS,
 	    .output = child_said,
 	    .room = line_room,
+	    .unheard = child_unheard,
 	    .over = child_gone,
 	    .arg = l,
 	};

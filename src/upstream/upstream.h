@@ -207,5 +207,8 @@ int exchange_start(struct upstream *u, const struct exchange_spec *spec, struct 
  * exchange is gone after `over` has returned. Idempotent. An inquiry of it that is open is taken
  * back in here (unask). */
 void exchange_cancel(struct exchange *x);
+/* The same, because the caller's clock has run out: it counts against an upstream that says nothing
+ * any more. */
+void exchange_expire(struct exchange *x);
 
 #endif

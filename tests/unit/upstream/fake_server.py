@@ -130,6 +130,12 @@ def t_hang(m):
     pass
 
 
+def t_stuck(m):
+    """Hears and says nothing any more."""
+    while True:
+        time.sleep(60)
+
+
 def t_late(m):
     """Answers only when the next request has come, with its own id first."""
     later.append(m["id"])
@@ -324,6 +330,7 @@ def t_capability(m):
 
 def t_closes_stdin(m):
     os.close(0)
+    note("notifications/message", {"level": "info", "data": "closed"})
     while True:
         time.sleep(60)
 

@@ -111,9 +111,79 @@ a_server_that_says_nothing_is_replaced(void **state)
 	(void)state;
 	struct upstream *u = house_started((struct server){.timeout_ms = 150});
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(CALL(u, "hang")->code, E_TIMEOUT);
+		assert_int_equal(CALL(u, "stuck")->code, E_TIMEOUT);
 	UNTIL(upstream_state(u) == UPSTREAM_FAILED);
 	assert_non_null(strstr(house_shown(u), "not said a word"));
+	assert_int_equal(CALL(u, "echo")->code, 0);
+}
+
+/* Issue 5: tool calls have a clock of their own, and what it says must count as much. */
+static void
+test_5_it_is_replaced_when_others_have_the_clock(void **state)
+{
+	struct call last = {.spec.timeout_ms = UINT_MAX, .spec.max_ms = UINT_MAX};
+
+	(void)state;
+	struct upstream *u = house_started((struct server){.timeout_ms = 150});
+	call_begin(&last, u, "stuck");
+	while (upstream_state(u) == UPSTREAM_STARTED) {
+		struct call c = {.spec.timeout_ms = UINT_MAX, .spec.max_ms = UINT_MAX};
+		call_begin(&c, u, "echo");
+		exchange_expire(c.x);
+		UNTIL(c.over);
+		assert_int_equal(c.code, E_CANCELLED);
+	}
+	assert_int_equal(upstream_state(u), UPSTREAM_FAILED);
+	assert_non_null(strstr(house_shown(u), "not said a word"));
+	UNTIL(last.over); /* as in a crash */
+	assert_int_equal(last.code, E_UNAVAILABLE);
+	assert_non_null(strstr(last.text, "went away while it worked"));
+	assert_true(last.sent);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+}
+
+/* Issue 5: one that is slow with a tool, or that people lose patience with, says so when asked. */
+static void
+test_5_a_server_that_is_slow_with_one_tool_stays(void **state)
+{
+	static const char *const eras[] = {NULL, "modern"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(eras); i++) {
+		struct upstream *u = house_started((struct server){.words = {eras[i]}});
+		int pid = server_pid(u);
+		for (int n = 0; n < 9; n++) {
+			struct call c = {0};
+			call_begin(&c, u, "hang");
+			exchange_expire(c.x);
+			UNTIL(c.over);
+		}
+		assert_int_equal(CALL(u, "echo")->code, 0);
+		assert_int_equal(upstream_state(u), UPSTREAM_STARTED);
+		assert_int_equal(server_pid(u), pid);
+	}
+}
+
+/* Issue 5: who has closed its stdin hears nothing: what is sent to it is not waited for. */
+static void
+test_5_a_server_that_reads_no_more_is_replaced(void **state)
+{
+	static const char *const tools[] = {"hang", "closes_stdin", "echo"};
+	struct call calls[3] = {0};
+
+	(void)state;
+	struct upstream *u = house_started((struct server){0});
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		if (i == 2)
+			UNTIL(messages.len > 0); /* it says that it has */
+		calls[i].spec.timeout_ms = UINT_MAX;
+		call_begin(&calls[i], u, tools[i]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		UNTIL(calls[i].over);
+		assert_int_equal(calls[i].code, E_UNAVAILABLE);
+	}
+	assert_non_null(strstr(house_shown(u), "closed its stdin"));
 	assert_int_equal(CALL(u, "echo")->code, 0);
 }
 
@@ -239,6 +309,9 @@ main(void)
 	    TEST(every_fault_ends_and_harms_nobody),
 	    TEST(a_late_answer_is_dropped),
 	    TEST(a_server_that_says_nothing_is_replaced),
+	    TEST(test_5_it_is_replaced_when_others_have_the_clock),
+	    TEST(test_5_a_server_that_is_slow_with_one_tool_stays),
+	    TEST(test_5_a_server_that_reads_no_more_is_replaced),
 	    TEST(a_server_that_never_answers_fails),
 	    TEST(a_program_that_is_not_there_is_named),
 	    TEST(a_crash_loop_ends_in_quarantine),

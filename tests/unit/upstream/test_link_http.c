@@ -175,6 +175,12 @@ on_failed(void *arg, uint64_t id, int status, struct str body, const struct err 
 }
 
 static void
+on_alive(void *arg)
+{
+	(void)arg;
+}
+
+static void
 on_closed(void *arg, const struct err *how)
 {
 	struct scene *s = arg;
@@ -201,6 +207,7 @@ scene_link(struct scene *s, const char *const *headers)
 {
 	struct link_events ev = {.message = on_message,
 				 .failed = on_failed,
+				 .alive = on_alive,
 				 .closed = on_closed,
 				 .arg = s};
 	char url[64];
