@@ -387,6 +387,8 @@
 #define LIMIT_UPSTREAM_LIST_BYTES (8 * MIB) /* one of its lists */
 #define LIMIT_UPSTREAM_CURSOR (64 * KIB)    /* of a page */
 #define LIMIT_UPSTREAM_PINS 20000           /* tools of one, those that have gone too */
+#define LIMIT_UPSTREAM_SHELF (24 * MIB)     /* its tools: accepted, changed, gone, as JSON... */
+#define LIMIT_UPSTREAM_SHELF_RAM (64 * MIB) /* ...and in memory */
 #define LIMIT_UPSTREAM_KNOWN (64 * MIB)     /* the file of what is known of one */
 #define LIMIT_UPSTREAM_ROUNDS 10            /* of input_required, in one request */
 #define LIMIT_UPSTREAM_INQUIRIES 16         /* open in one request, or items of one */

@@ -47,6 +47,7 @@ int json_parse_buf(struct buf *text, const struct json_limits *limits, struct js
 struct json_doc *json_doc_ref(struct json_doc *doc);
 void json_doc_unref(struct json_doc *doc); /* takes NULL; any thread */
 const struct json *json_root(const struct json_doc *doc);
+size_t json_doc_bytes(const struct json_doc *doc); /* of memory, about; takes NULL */
 
 /* Position of a value in reading order (the root is 0, then keys and values): see yaml.h. */
 size_t json_order(const struct json_doc *doc, const struct json *v);

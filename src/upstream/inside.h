@@ -84,7 +84,7 @@ int link_http(struct loop *l, const struct upstream_spec *spec, const struct lin
  * The tools are one document:
  *	{"tools": [definitions that count, by name],
  *	 "pins": [{"name", "pin", "changed"?}, ... of the same order],
- *	 "gone": [{"name", "pin", "definition"}, ...]}
+ *	 "gone": [{"name", "pin", "definition"?}, ...]}
  */
 struct piece {
 	struct json_doc *doc; /* a reference, or NULL */
@@ -100,6 +100,7 @@ struct known {
 	struct piece lists[LIST__COUNT]; /* arrays; LIST_TOOLS: in the shelf */
 	struct upstream_tool *tools;
 	size_t count, changed;
+	size_t left_out; /* that the server offers, and there is no room for */
 	struct trash *trash;
 };
 void known__done(struct known *k);

@@ -148,7 +148,7 @@ const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i)
 /* What the definitions stand in; take a reference to keep them. */
 struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
-/* {name, state, kind, era, version, server, tools, changed, problem, last_words, pid,
+/* {name, state, kind, era, version, server, tools, changed, left_out, problem, last_words, pid,
  *  confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures,
  * late}; what is not known is left out. last_words: of its stderr, for people who run it; no
  * secrets else. */
