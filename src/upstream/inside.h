@@ -359,6 +359,8 @@ void subscriptions__begin(struct upstream *u); /* it is ready */
 void subscriptions__end(struct upstream *u);   /* the link is gone */
 void subscriptions__done(struct upstream *u);
 bool subscriptions__has(const struct upstream *u, struct str uri);
+/* What was wished of another is wished of this one now, which has not been started yet. */
+void subscriptions__inherit(struct upstream *u, struct upstream *from);
 void subscriptions__acknowledged(struct upstream *u);
 
 /* ladder.c */

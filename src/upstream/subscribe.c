@@ -271,6 +271,18 @@ upstream_subscribe(struct upstream *u, struct str uri, bool on, struct err *e)
 }
 
 void
+subscriptions__inherit(struct upstream *u, struct upstream *from)
+{
+	while (from->subscriptions.len > 0) {
+		struct node *n = list_first(&from->subscriptions);
+
+		list_remove(n);
+		list_push(&u->subscriptions, n);
+	}
+	u->log_level = from->log_level;
+}
+
+void
 subscriptions__begin(struct upstream *u)
 {
 	u->log_level_told = MCP_LOG_NONE;

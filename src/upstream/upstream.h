@@ -97,9 +97,9 @@ void upstreams_free(struct upstreams *us); /* after done; takes NULL */
 /*
  * Exactly these from now on. One that is the same as before stays as it is, running or not; one
  * that is gone or has changed ends when its exchanges have, and its tools go at once; what was
- * known of it, and the exchanges that have not been sent, go to the one that follows it. What is
- * known of new ones is read from disk here; those of which nothing is known are started to find
- * out. E_NOMEM, E_LIMIT, E_STOPPING; E_EXISTS: two of one name.
+ * known of it, who listens to its resources, and the exchanges that have not been sent, go to the
+ * one that follows it. What is known of new ones is read from disk here; those of which nothing is
+ * known are started to find out. E_NOMEM, E_LIMIT, E_STOPPING; E_EXISTS: two of one name.
  */
 int upstreams_set(struct upstreams *us, const struct upstream_spec *specs, size_t count,
 		  struct err *e);

@@ -270,7 +270,7 @@ item_begin(struct upstream *u)
 		   : u->known.seen     ? UPSTREAM_KNOWN
 				       : UPSTREAM_CONFIGURED;
 	upstream__news(u, NEWS_STATE | NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES);
-	if (!u->known.seen || u->waiting.len > 0)
+	if (!u->known.seen || u->waiting.len + u->subscriptions.len > 0)
 		upstream__need(u);
 }
 
@@ -289,6 +289,7 @@ item_follow(struct upstream **at, struct upstream *old)
 	known__inherit(&new->known, &old->known);
 	if (strcmp(new->of, old->of) != 0)
 		new->known.has_era = false;
+	subscriptions__inherit(new, old);
 	if (!new->spec.problem.ptr)
 		exchange__inherit(new, old);
 	old->replaced = true;

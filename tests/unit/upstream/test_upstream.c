@@ -692,6 +692,39 @@ the_level_of_messages_is_told(void **state)
 	assert_non_null(strstr(file_text(log.path), "\"params\":{\"level\":\"warning\"}"));
 }
 
+/* Issue 5: who listens to a resource still does when the server's settings are others. */
+static void
+test_5_subscriptions_outlive_a_change_of_settings(void **state)
+{
+	static const char *const eras[] = {"start-garbage", "modern"};
+	static const char *const wishes[] = {"\"resources/subscribe\"",
+					     "\"resourceSubscriptions\":[\"x://1\"]"};
+	struct file log;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(eras); i++) {
+		file_name(&log, eras[i]);
+		snprintf(log.word, sizeof(log.word), "log=%s", log.path);
+		struct server s = {.name = eras[i], .words = {eras[i], log.word}};
+		struct upstream *u = house_started(s);
+		upstream_log_level(u, 0);
+		assert_int_equal(upstream_subscribe(u, S("x://1"), true, &e), 0);
+		while (times(file_text(log.path), wishes[i]) < 1)
+			assert_int_equal(CALL(u, "echo")->code, 0);
+		s.idle_ms = 1234567;
+		struct upstream *new = house_server(s);
+		assert_ptr_not_equal(new, u);
+		/* Nobody calls it: it is started for those who listen. */
+		UNTIL(upstream_state(new) == UPSTREAM_STARTED);
+		while (times(file_text(log.path), wishes[i]) < 2)
+			assert_int_equal(CALL(new, "echo")->code, 0);
+		if (i == 0)
+			assert_int_equal(times(file_text(log.path), "logging/setLevel"), 2);
+		assert_int_equal(upstream_subscribe(new, S("x://1"), false, &e), 0);
+	}
+}
+
 int
 main(void)
 {
@@ -723,6 +756,7 @@ main(void)
 	    TEST(two_servers_of_one_name_are_refused),
 	    TEST(resources_are_listened_to_in_both_eras),
 	    TEST(the_level_of_messages_is_told),
+	    TEST(test_5_subscriptions_outlive_a_change_of_settings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
