@@ -20,6 +20,8 @@
 /* Configuration */
 #define LIMIT_SERVERS 256                /* MCP servers; so says data/config.schema.json too */
 #define LIMIT_SERVER_ENV 1024            /* variables of one */
+#define LIMIT_SERVER_SECRETS 512         /* values of one that are not told, line by line */
+#define LIMIT_SECRET_LEAST 6             /* bytes of such a line */
 #define LIMIT_VARIABLES_BYTES (64 * KIB) /* of one text, its variables filled in */
 #define LIMIT_CONFIG_ARENA (16 * MIB)    /* all of what was read */
 #define LIMIT_CONFIG_WARNINGS 64

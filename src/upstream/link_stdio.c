@@ -3,7 +3,7 @@
  *
  *   send --> out --once per turn--> child_write --> its stdin
  *   its stdout --> lines --> json_parse_buf --> message
- *   its stderr --> the log, some lines a second
+ *   its stderr --> secrets taken out --> lines --> the log, some a second
  *
  * The end: its stdin is closed, then SIGTERM, then SIGKILL (child.h), and nothing of it is left.
  */
@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "loop/child.h"
+#include "text/secrets.h"
 #include "upstream/inside.h"
 
 #define OUT_BYTES (LIMIT_LINE_BYTES * 2)
@@ -24,7 +25,8 @@
 #define LINE_LONG (256 * KIB)      /* what has come so far: the rest is read to its end at once */
 #define LINE_ROOM (1 * MIB)        /* for the rest */
 #define OUT_AGAIN_MS 20            /* when the child does not read */
-#define WORDS_BYTES ((size_t)1024) /* of a line of stderr */
+#define WORDS_BYTES ((size_t)1024) /* of a line of stderr, told */
+#define WORDS_MOST ((size_t)4096)  /* of one, looked at */
 
 /* Lines out of pieces. */
 struct lines {
@@ -39,6 +41,8 @@ struct pipe_link {
 	char *name;
 	struct child *child;
 	struct lines in, words;
+	struct secrets finder;      /* of what looks like one in its words */
+	const char *const *secrets; /* the spec's, which outlives the link */
 	struct buf out;
 	struct deferred flush;
 	struct timer again; /* flush, or the next step of the kill ladder */
@@ -208,13 +212,40 @@ line_take(void *arg, struct str line, struct buf *part)
 	json_doc_unref(doc);
 }
 
-static void
-words_take(void *arg, struct str line, struct buf *part)
+/* The length of the longest secret that the text begins with. */
+static size_t
+secret_at(const char *const *secrets, struct str text)
 {
-	struct pipe_link *l = arg;
+	size_t longest = 0;
+
+	for (; *secrets; secrets++) {
+		struct str s = str_of(*secrets);
+		if (s.len > longest && str_starts(text, s))
+			longest = s.len;
+	}
+	return longest;
+}
+
+/* What was filled in for this server need not look like a secret to be one. */
+static void
+secrets_hide(const char *const *secrets, struct str text, struct buf *out)
+{
+	while (text.len > 0) {
+		size_t n = secret_at(secrets, text);
+
+		if (n > 0)
+			buf_addz(out, SECRET_MARK);
+		else
+			buf_addc(out, text.ptr[0]);
+		text = str_from(text, n > 0 ? n : 1);
+	}
+}
+
+static void
+words_tell(struct pipe_link *l, struct str line)
+{
 	char text[WORDS_BYTES + 1];
 
-	(void)part;
 	line = str_trim(str_utf8_upto(line, WORDS_BYTES));
 	if (line.len == 0)
 		return;
@@ -229,6 +260,44 @@ words_take(void *arg, struct str line, struct buf *part)
 }
 
 static void
+words_take(void *arg, struct str line, struct buf *part)
+{
+	struct pipe_link *l = arg;
+	struct buf text = BUF_INIT(WORDS_MOST * SECRETS_GROWTH);
+
+	(void)part;
+	if (!l->secrets || !*l->secrets) {
+		words_tell(l, line);
+		return;
+	}
+	secrets_hide(l->secrets, line, &text); /* before it is cut, or half of one would be told */
+	if (!buf_failed(&text))
+		words_tell(l, buf_str(&text));
+	buf_done(&text);
+}
+
+static void
+words_add(struct pipe_link *l, struct str bytes, bool last)
+{
+	struct buf plain = BUF_INIT((size_t)2 * SECRETS_WINDOW * SECRETS_GROWTH);
+
+	while (bytes.len > 0 || last) {
+		struct str piece = str_upto(bytes, SECRETS_WINDOW);
+
+		bytes = str_from(bytes, piece.len);
+		secrets_feed(&l->finder, piece, &plain);
+		if (last && bytes.len == 0) {
+			secrets_end(&l->finder, &plain);
+			buf_addc(&plain, '\n');
+			last = false;
+		}
+		lines_add(&l->words, buf_str(&plain), WORDS_MOST, words_take, l);
+		buf_reset(&plain);
+	}
+	buf_done(&plain);
+}
+
+static void
 child_said(struct child *c, enum child_stream stream, struct str bytes, void *arg)
 {
 	struct pipe_link *l = arg;
@@ -237,7 +306,7 @@ child_said(struct child *c, enum child_stream stream, struct str bytes, void *ar
 	(void)c;
 	l->ev.alive(l->ev.arg);
 	if (stream == CHILD_STDERR)
-		lines_add(&l->words, bytes, WORDS_BYTES * 4, words_take, l);
+		words_add(l, bytes, false);
 	else if (l->in.part.len > 0 && bytes.ptr == l->in.part.ptr + l->in.part.len)
 		skipped = lines_grew(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
 	else
@@ -279,6 +348,7 @@ child_gone(struct child *c, const struct child_exit *how, void *arg)
 
 	(void)c;
 	l->closing = true;
+	words_add(l, S(""), true);
 	describe(how, &e);
 	if (l->why.code)
 		e = l->why;
@@ -378,7 +448,9 @@ link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_
 	l->loop = loop;
 	l->ev = *ev;
 	l->in.part = BUF_INIT(LIMIT_LINE_BYTES);
-	l->words.part = BUF_INIT(WORDS_BYTES * 4);
+	l->words.part = BUF_INIT(WORDS_MOST);
+	l->secrets = spec->secrets;
+	secrets_begin(&l->finder);
 	l->out = BUF_INIT(OUT_BYTES);
 	return l;
 }

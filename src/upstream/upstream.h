@@ -44,14 +44,16 @@ struct upstream_spec {
 	const char *url;
 	const char *const *headers; /* NULL-terminated "Name: value" */
 
-	unsigned start_ms;        /* until it must have answered the first time */
-	unsigned timeout_ms;      /* one request without progress */
-	unsigned max_ms;          /* one request, however much progress there is */
-	unsigned idle_ms;         /* then a child that nobody uses is ended; UINT_MAX: never */
-	unsigned concurrency;     /* requests at once; the others wait here, in order */
-	const char *const *roots; /* NULL-terminated directories: the answer to roots/list when no
-				     client is there to ask */
-	bool no_probe;            /* it is legacy: do not ask (some exit when asked) */
+	unsigned start_ms;          /* until it must have answered the first time */
+	unsigned timeout_ms;        /* one request without progress */
+	unsigned max_ms;            /* one request, however much progress there is */
+	unsigned idle_ms;           /* then a child that nobody uses is ended; UINT_MAX: never */
+	unsigned concurrency;       /* requests at once; the others wait here, in order */
+	const char *const *secrets; /* NULL-terminated values that are not told of it, whatever they
+				       look like */
+	const char *const *roots;   /* NULL-terminated directories: the answer to roots/list when no
+				       client is there to ask */
+	bool no_probe;              /* it is legacy: do not ask (some exit when asked) */
 	struct confinement confinement; /* of a child; `shut` and `temporary` are its house's */
 	struct confine_house *house;    /* private: of the set */
 
@@ -150,8 +152,8 @@ struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
 /* {name, state, kind, era, version, server, tools, changed, left_out, problem, last_words, pid,
  *  confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures,
- * late}; what is not known is left out. last_words: of its stderr, for people who run it; no
- * secrets else. */
+ * late}; what is not known is left out. last_words: of its stderr, for people who run it. No
+ * secrets. */
 void upstream_write(struct jw *w, const struct upstream *u);
 void upstream_write_members(struct jw *w, const struct upstream *u); /* of an open object */
 

@@ -153,6 +153,12 @@ def t_crash(m):
     os._exit(7)
 
 
+def t_leak(m):
+    sys.stderr.write(m["params"]["arguments"]["text"] + "\n")
+    sys.stderr.flush()
+    os._exit(7)
+
+
 def t_crash_after(m):
     text(m["id"], "done")
     os._exit(0)

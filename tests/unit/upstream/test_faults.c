@@ -281,6 +281,59 @@ a_server_with_a_problem_is_not_started(void **state)
 	assert_null(strstr(house_shown(u), "\"pid\""));
 }
 
+/* ---- words ---- */
+
+static struct buf said; /* by the log */
+
+static void
+said_log(const char *line, size_t len, void *arg)
+{
+	(void)arg;
+	buf_add(&said, (struct str){line, len});
+	loop_stop(loop);
+}
+
+#define KEY_LINE "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+
+/* Issue 5: what was filled in for a server, and what looks like a secret, is not in the log. */
+static void
+test_5_secrets_of_its_stderr_are_not_told(void **state)
+{
+	static const char *const secrets[] = {"hunter2-of-ours", "hunter2", NULL};
+	static const struct {
+		const char *text, *told, *last;
+	} rows[] = {
+	    {"it is hunter2-of-ours, or hunter2hunter2; no more",
+	     "it is [REDACTED-SECRET], or "
+	     "[REDACTED-SECRET][REDACTED-SECRET]; no more",
+	     "no more"},
+	    {"ghp_0123456789abcdefghijABCDEFGHIJ012345 it was", "[REDACTED-SECRET] it was",
+	     "it was"},
+	    {"-----BEGIN PRIVATE KEY-----\n" KEY_LINE "\n" KEY_LINE
+	     "\n-----END PRIVATE KEY-----\nfin",
+	     "fin", "fin"},
+	};
+
+	(void)state;
+	said = BUF_INIT(MIB);
+	log_set_sink(said_log, NULL);
+	struct upstream *u = house_started((struct server){.secrets = secrets});
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct call c = {.argument = rows[i].text};
+		upstream_restart(u); /* its back-off grows with every fall */
+		call(&c, u, "leak");
+		assert_int_equal(c.code, E_UNAVAILABLE);
+		UNTIL(strstr(buf_z(&said), rows[i].told));
+		assert_non_null(strstr(house_shown(u), rows[i].last)); /* its last words */
+		assert_null(strstr(house_shown(u), "hunter2"));
+	}
+	assert_null(strstr(buf_z(&said), "hunter2"));
+	assert_null(strstr(buf_z(&said), "ghp_"));
+	assert_null(strstr(buf_z(&said), "MIIEvQ"));
+	log_set_sink(house_log, NULL);
+	buf_done(&said);
+}
+
 /* ---- lists ---- */
 
 static void
@@ -317,6 +370,7 @@ main(void)
 	    TEST(a_crash_loop_ends_in_quarantine),
 	    TEST(a_server_that_lingers_is_started_again),
 	    TEST(a_server_with_a_problem_is_not_started),
+	    TEST(test_5_secrets_of_its_stderr_are_not_told),
 	    TEST(lists_that_do_not_end_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
