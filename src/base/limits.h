@@ -20,6 +20,8 @@
 /* Configuration */
 #define LIMIT_SERVERS 256                /* MCP servers; so says data/config.schema.json too */
 #define LIMIT_SERVER_ENV 1024            /* variables of one */
+#define LIMIT_SERVER_SECRETS 512         /* values of one that are not told, line by line */
+#define LIMIT_SECRET_LEAST 6             /* bytes of such a line */
 #define LIMIT_VARIABLES_BYTES (64 * KIB) /* of one text, its variables filled in */
 #define LIMIT_CONFIG_ARENA (16 * MIB)    /* all of what was read */
 #define LIMIT_CONFIG_WARNINGS 64
@@ -388,6 +390,8 @@
 #define LIMIT_UPSTREAM_LIST_BYTES (8 * MIB) /* one of its lists */
 #define LIMIT_UPSTREAM_CURSOR (64 * KIB)    /* of a page */
 #define LIMIT_UPSTREAM_PINS 20000           /* tools of one, those that have gone too */
+#define LIMIT_UPSTREAM_SHELF (24 * MIB)     /* its tools: accepted, changed, gone, as JSON... */
+#define LIMIT_UPSTREAM_SHELF_RAM (64 * MIB) /* ...and in memory */
 #define LIMIT_UPSTREAM_KNOWN (64 * MIB)     /* the file of what is known of one */
 #define LIMIT_UPSTREAM_ROUNDS 10            /* of input_required, in one request */
 #define LIMIT_UPSTREAM_INQUIRIES 16         /* open in one request, or items of one */
@@ -401,8 +405,10 @@
 #define LIMIT_UPSTREAM_BACKOFF_MS 500       /* after the first failure; doubles up to... */
 #define LIMIT_UPSTREAM_BACKOFF_MAX_MS 60000 /* ...this */
 #define LIMIT_RETRY_AFTER_S 86400           /* that is believed of what a server says */
-#define LIMIT_UPSTREAM_PATIENCE_MS 2000     /* that a request waits for a start put off */
-#define LIMIT_UPSTREAM_FAILS 5              /* starts in a row; then it is quarantined, for... */
+#define LIMIT_UPSTREAM_DEAF 3           /* deadlines without a word; then it is pinged, for... */
+#define LIMIT_UPSTREAM_PING_MS 5000     /* ...this, and replaced */
+#define LIMIT_UPSTREAM_PATIENCE_MS 2000 /* that a request waits for a start put off */
+#define LIMIT_UPSTREAM_FAILS 5          /* starts in a row; then it is quarantined, for... */
 #define LIMIT_UPSTREAM_QUARANTINE_MS 600000 /* ...this */
 #define LIMIT_UPSTREAM_STEADY_MS 60000      /* running so long, it has not failed for its start */
 #define LIMIT_UPSTREAM_START_MS 30000       /* what holds where the configuration is silent */

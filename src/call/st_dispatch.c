@@ -103,7 +103,10 @@ tell_to_stop(struct call *c, int why)
 	c->ending = why;
 	call_move(c, PLACE_ENDING);
 	call_alarm(c, patience_ms(c));
-	job_cancel(c->job);
+	if (why == E_TIMEOUT)
+		job_expire(c->job);
+	else
+		job_cancel(c->job);
 }
 
 /* ---- an attempt ---- */

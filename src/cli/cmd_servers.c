@@ -32,7 +32,7 @@ static const struct column fields[] = {
     {"restarts", "restarts", SHOW_TEXT}, {"p50/p99 ms", "latency_ms", SHOW_LATENCY},
     {"running", "in_flight", SHOW_TEXT}, {"waiting", "waiting", SHOW_TEXT},
     {"calls", "calls", SHOW_TEXT},       {"failures", "failures", SHOW_TEXT},
-    {"breaker", "breaker", SHOW_TEXT},
+    {"breaker", "breaker", SHOW_TEXT},   {"left out", "left_out", SHOW_TEXT},
 };
 
 /* Documents of OpenAPI. */

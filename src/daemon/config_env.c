@@ -32,13 +32,27 @@ is_listed(struct str name)
 	return false;
 }
 
-static bool
-is_harmless(struct str name, struct str value)
+bool
+env_is_secret(struct str name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(never); i++)
 		if (memmem(name.ptr, name.len, never[i], strlen(never[i])))
-			return false;
-	return is_listed(name) && value.len > 0 && value.len <= ENVIRON_VALUE_MAX;
+			return true;
+	return false;
+}
+
+bool
+env_is_public(struct str name)
+{
+	return (is_listed(name) || str_is(name, "HOME") || str_is(name, "PATH")) &&
+	       !env_is_secret(name);
+}
+
+static bool
+is_harmless(struct str name, struct str value)
+{
+	return is_listed(name) && !env_is_secret(name) && value.len > 0 &&
+	       value.len <= ENVIRON_VALUE_MAX;
 }
 
 bool

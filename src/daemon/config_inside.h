@@ -50,6 +50,8 @@ void config__toolbox(struct config *c, const struct json *section);
 struct vars {
 	const char *workspace; /* NULL: there is none */
 	const char *home;      /* NULL: not known */
+	struct buf *values;    /* gets what variables were filled in with, a NUL behind each; or
+				  NULL */
 };
 /*
  * Adds the text to out with ${...} filled in. False: it cannot be, and why is in *problem, a
@@ -67,6 +69,8 @@ struct env {
 void env_init(struct env *e, struct arena *a);                  /* the harmless ones of our own */
 void env_put(struct env *e, struct str name, struct str value); /* instead of one of that name */
 bool env_name_fits(struct str name);
+bool env_is_secret(struct str name); /* by its name */
+bool env_is_public(struct str name); /* every program here may see it */
 /* NAME=value lines of a dotenv file. False: why is in *problem. */
 bool env_put_file(struct env *e, const char *path, struct buf *problem);
 

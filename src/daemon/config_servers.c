@@ -37,6 +37,7 @@ struct server {
 	struct mcp_settings *settings;
 	const char *plugin; /* its file; NULL: it is none */
 	struct buf problem; /* empty: none */
+	struct buf values;  /* of variables, a NUL behind each */
 	bool nomem;
 };
 
@@ -312,6 +313,61 @@ read_http(struct server *s)
 	read_headers(s);
 }
 
+/* What is not told of it: all that was filled in, and what is secret by its name. A log has lines,
+ * so each line of such a value is one; what is short would be found everywhere. */
+
+struct secret_list {
+	const char **at;
+	size_t count;
+};
+
+static bool
+secret_is_there(const struct secret_list *all, struct str line)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (str_is(line, all->at[i]))
+			return true;
+	return false;
+}
+
+static void
+secret_add(struct server *s, struct secret_list *to, struct str value)
+{
+	struct str line;
+
+	while (str_split(&value, '\n', &line)) {
+		line = str_trim(line);
+		if (line.len < LIMIT_SECRET_LEAST || secret_is_there(to, line))
+			continue;
+		if (to->count == LIMIT_SERVER_SECRETS)
+			problem(s, "env", S("too many secrets to keep them out of the log"));
+		else if ((to->at[to->count] = arena_strz(arena_of(s), line)))
+			to->count++;
+		else
+			s->nomem = true;
+	}
+}
+
+static void
+read_secrets(struct server *s)
+{
+	struct secret_list list = {0};
+	struct str values = buf_str(&s->values), value, name;
+
+	list.at = arena_alloc(arena_of(s), (LIMIT_SERVER_SECRETS + 1) * sizeof(*list.at));
+	s->nomem = s->nomem || !list.at || buf_failed(&s->values);
+	if (!list.at)
+		return;
+	while (values.len > 0 && str_split(&values, '\0', &value))
+		secret_add(s, &list, value);
+	for (const char *const *e = s->spec->env; e && *e; e++) {
+		value = str_of(*e);
+		if (str_split(&value, '=', &name) && env_is_secret(name))
+			secret_add(s, &list, value);
+	}
+	s->spec->secrets = list.at;
+}
+
 /* What both have */
 
 static unsigned
@@ -499,6 +555,7 @@ read_server(struct server *s)
 	s->spec->name = kept(s, s->name);
 	warn_foreign(s);
 	(plugin ? read_plugin : kind == UPSTREAM_HTTP ? read_http : read_stdio)(s);
+	read_secrets(s);
 	read_times(s);
 	read_settings(s);
 	read_roots(s);
@@ -551,9 +608,12 @@ add(struct config_reading *r, const char *section, const struct json_iter *at)
 	    .spec = &c->servers[c->server_count],
 	    .settings = &c->settings[c->server_count],
 	    .problem = BUF_INIT(1 * KIB),
+	    .values = BUF_INIT(LIMIT_CONFIG_BYTES),
 	};
+	s.vars.values = &s.values;
 	int code = read_server(&s);
 	buf_done(&s.problem);
+	buf_done(&s.values);
 	c->server_count += code == 0;
 	return code;
 }

@@ -108,6 +108,10 @@ reference_fill(const struct vars *v, struct str inside, struct buf *out, struct 
 	if (value.len == 0 && ref.otherwise.ptr)
 		value = ref.otherwise;
 	buf_add(out, value);
+	if (v->values && value.ptr && !env_is_public(name)) {
+		buf_add(v->values, value);
+		buf_addc(v->values, '\0');
+	}
 	if (!value.ptr)
 		buf_addf(problem, "the variable %.*s is not set", STR_ARG(str_utf8_upto(name, 80)));
 	return value.ptr != NULL;

@@ -310,6 +310,12 @@ json_doc_unref(struct json_doc *doc)
 	spare_put(doc, doc->bytes);
 }
 
+size_t
+json_doc_bytes(const struct json_doc *doc)
+{
+	return doc ? doc->bytes + yyjson_doc_get_val_count(doc->doc) * sizeof(yyjson_val) : 0;
+}
+
 const struct json *
 json_root(const struct json_doc *doc)
 {

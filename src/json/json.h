@@ -53,6 +53,7 @@ bool json_text_take(struct json_doc **doc, const struct json *v, struct buf *ret
 struct json_doc *json_doc_ref(struct json_doc *doc);
 void json_doc_unref(struct json_doc *doc); /* takes NULL; any thread */
 const struct json *json_root(const struct json_doc *doc);
+size_t json_doc_bytes(const struct json_doc *doc); /* of memory, about; takes NULL */
 
 /* Position of a value in reading order (the root is 0, then keys and values): see yaml.h. */
 size_t json_order(const struct json_doc *doc, const struct json *v);

@@ -242,6 +242,14 @@ child_pause(struct child *c, bool paused)
 
 static void queue_writable(uv_poll_t *poll, int status, int events);
 
+static void
+stdin_lost(struct child *c)
+{
+	watch_close(&c->watches[IN]);
+	if (c->spec.unheard && !c->in_closing)
+		c->spec.unheard(c, c->spec.arg);
+}
+
 /* All that is queued, as far as it goes; the rest when there is room again. */
 static void
 queue_write(void *arg)
@@ -254,7 +262,7 @@ queue_write(void *arg)
 		return;
 	ssize_t n = write(w->fd, rest.ptr, rest.len);
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		watch_close(w); /* it has closed its stdin */
+		stdin_lost(c);
 		return;
 	}
 	c->queue_sent += n > 0 ? (size_t)n : 0;
@@ -277,7 +285,7 @@ queue_writable(uv_poll_t *poll, int status, int events)
 
 	(void)events;
 	if (status < 0)
-		watch_close(w);
+		stdin_lost(w->child);
 	else
 		queue_write(w->child);
 }

@@ -45,6 +45,9 @@ struct child_spec {
 	/* Where the next bytes may be read to, and how many, so that they need not be copied from
 	 * elsewhere; NULL: anywhere. May itself be NULL. */
 	char *(*room)(struct child *c, enum child_stream stream, size_t *ret_len, void *arg);
+	/* It has closed its stdin: what was queued is lost. Once, when we find out by writing; not
+	 * after child_close_stdin. May be NULL. */
+	void (*unheard)(struct child *c, void *arg);
 	/* Once, and last: the command is over, both streams are read to their end, nothing of it
 	 * is alive. The child frees itself after this returns. */
 	void (*over)(struct child *c, const struct child_exit *how, void *arg);

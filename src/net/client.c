@@ -452,14 +452,16 @@ client_events(struct client *c, const char *target, int *ret_status, struct buf 
 static int
 event_next(struct client *c, struct err *e)
 {
-	struct str bytes = str_from(buf_str(&c->stream), c->stream_at);
-	bool event = false;
-	size_t used = 0;
+	bool event;
+	size_t used;
 
-	int r = sse_reader_feed(&c->events, bytes, &used, &event);
-	if (r < 0)
-		return err_set(e, r, "an event is larger than the limit");
-	c->stream_at += used;
+	do {
+		struct str bytes = str_from(buf_str(&c->stream), c->stream_at);
+		int r = sse_reader_feed(&c->events, bytes, &used, &event);
+		if (r < 0)
+			return err_set(e, r, "an event is larger than the limit");
+		c->stream_at += used;
+	} while (event && !c->events.has_text);
 	if (event)
 		return 1;
 	buf_reset(&c->stream); /* used up */

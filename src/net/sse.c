@@ -80,6 +80,7 @@ event_forget(struct sse_reader *r)
 	buf_reset(&r->type);
 	buf_reset(&r->text);
 	r->has_text = false;
+	r->has_id = false;
 	r->complete = false;
 }
 
@@ -99,6 +100,7 @@ field_read(struct sse_reader *r, struct str name, struct str value)
 	} else if (str_is(name, "id") && str_index(value, '\0') < 0) {
 		buf_reset(&r->id);
 		buf_add(&r->id, value);
+		r->has_id = true;
 	} else if (str_is(name, "retry") && str_to_u64(value, &ms)) {
 		r->retry_ms = ms;
 	}
@@ -110,7 +112,7 @@ line_read(struct sse_reader *r, struct str line)
 	ptrdiff_t colon = str_index(line, ':');
 
 	if (line.len == 0) {
-		if (r->has_text)
+		if (r->has_text || r->has_id)
 			r->complete = true;
 		else
 			event_forget(r);

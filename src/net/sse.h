@@ -18,13 +18,15 @@ struct sse_reader {
 	uint64_t retry_ms; /* how long to wait before coming again; 0: never said. Stays too */
 	bool begun;        /* past a byte order mark */
 	bool skip_lf;
-	bool has_text;
+	bool has_text; /* no: it only says where to begin again */
+	bool has_id;   /* it says so itself */
 	bool complete; /* an event was given; the next feed starts afresh */
 };
 void sse_reader_init(struct sse_reader *r, size_t max_event_bytes);
 void sse_reader_done(struct sse_reader *r);
 /* Consumes up to the end of the first complete event: returns the bytes used, *ret_event tells
- * whether one is complete (its strings stay until the next feed). E_TOO_LARGE. */
+ * whether one is complete (its strings stay until the next feed). One that has an id and no text is
+ * given, too: the id counts, as the standard says. E_TOO_LARGE. */
 int sse_reader_feed(struct sse_reader *r, struct str bytes, size_t *ret_used, bool *ret_event);
 
 #endif

@@ -187,6 +187,13 @@ job_cancel(struct job *j)
 }
 
 void
+job_expire(struct job *j)
+{
+	j->late |= !j->cancel_sent;
+	job_cancel(j);
+}
+
+void
 job_free(struct job **at)
 {
 	struct job *j = *at;

@@ -21,6 +21,7 @@
 #define PROBLEMS_MOST 1000
 #define PROBLEMS_TOLD 20 /* to the log, each time a server's tools are looked at */
 #define LISTS_MOST 8     /* of one server in memory: each tool keeps the list that it came with */
+#define LISTS_BYTES (32 * MIB) /* of all of these, when there is more than one */
 
 /* What is kept of the settings of one server, and its tools in the catalog. */
 struct mcp_server {
@@ -30,6 +31,7 @@ struct mcp_server {
 	struct tool **tools; /* references, by upstream name */
 	size_t count;
 	unsigned lists; /* that its tools stand in, at most */
+	size_t lists_bytes;
 	struct node node;
 };
 
@@ -373,8 +375,10 @@ server_sync(struct mcp_server *s, struct upstream *u)
 	}
 	problems_forget(s->provider, s->settings.server);
 	s->provider->told = 0;
-	bool afresh = ++s->lists > LISTS_MOST;
-	s->lists = afresh ? 1 : s->lists;
+	size_t bytes = u ? json_doc_bytes(upstream_tools_doc(u)) : 0;
+	bool afresh = s->lists == LISTS_MOST || s->lists_bytes + bytes > LISTS_BYTES;
+	s->lists = afresh ? 1 : s->lists + 1;
+	s->lists_bytes = afresh ? bytes : s->lists_bytes + bytes;
 	s->tools = tools;
 	s->count = 0;
 	for (size_t k = 0; k < offered; k++) {

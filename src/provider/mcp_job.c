@@ -253,7 +253,9 @@ provider_cancel(struct provider *p, struct job *j)
 	struct errand *r = j->instance;
 
 	(void)p;
-	if (r && r->exchange)
+	if (r && r->exchange && j->late)
+		exchange_expire(r->exchange);
+	else if (r && r->exchange)
 		exchange_cancel(r->exchange);
 }
 

@@ -106,6 +106,7 @@ struct job {
 	enum reversibility reversibility; /* what the tool does to the world, where it runs */
 	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
+	bool late;             /* it is cancelled because its time is over */
 
 	/* private to the owner and the provider */
 	struct loop *loop;
@@ -140,6 +141,7 @@ struct job_spec {
 /* Makes and starts. report is never called inside this. E_NOMEM. */
 int job_start(struct loop *l, const struct job_spec *spec, struct job **ret, struct err *e);
 void job_cancel(struct job *j); /* idempotent */
+void job_expire(struct job *j); /* the same, because its time is over */
 /* After the report: frees. Before it: the report will be thrown away. *j becomes NULL. No-op on
  * NULL. */
 void job_free(struct job **j);

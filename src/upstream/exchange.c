@@ -120,13 +120,30 @@ exchange__fail_soon(struct exchange *x, int code, const char *text)
 	defer(x->u->set->loop, &x->over, exchange_over, x);
 }
 
+static void
+give_up(struct exchange *x, const char *reason)
+{
+	ask__cancel(&x->ask, reason);
+	exchange__fail_soon(x, E_CANCELLED, err_row(E_CANCELLED)->sentence);
+}
+
 void
 exchange_cancel(struct exchange *x)
 {
+	if (!is_ending(x))
+		give_up(x, "cancelled");
+}
+
+void
+exchange_expire(struct exchange *x)
+{
+	bool deaf = x->ask.id != 0;
+
 	if (is_ending(x))
 		return;
-	ask__cancel(&x->ask, "cancelled");
-	exchange__fail_soon(x, E_CANCELLED, err_row(E_CANCELLED)->sentence);
+	give_up(x, "timeout");
+	if (deaf)
+		upstream__timed_out(x->u);
 }
 
 /* ---- clocks ---- */

@@ -50,6 +50,8 @@ struct link_events {
 	 * otherwise it may have arrived. id 0, from http alone: a note, an answer or the listening
 	 * stream met this. */
 	void (*failed)(void *arg, uint64_t id, int status, struct str body, const struct err *e);
+	/* Something came, whether it becomes a message or not: it lives. */
+	void (*alive)(void *arg);
 	/* The end of it, once, whoever wanted it; then the link is gone. how: for people. */
 	void (*closed)(void *arg, const struct err *how);
 	void *arg;
@@ -82,7 +84,7 @@ int link_http(struct loop *l, const struct upstream_spec *spec, const struct lin
  * The tools are one document:
  *	{"tools": [definitions that count, by name],
  *	 "pins": [{"name", "pin", "changed"?}, ... of the same order],
- *	 "gone": [{"name", "pin", "definition"}, ...]}
+ *	 "gone": [{"name", "pin", "definition"?}, ...]}
  */
 struct piece {
 	struct json_doc *doc; /* a reference, or NULL */
@@ -98,6 +100,7 @@ struct known {
 	struct piece lists[LIST__COUNT]; /* arrays; LIST_TOOLS: in the shelf */
 	struct upstream_tool *tools;
 	size_t count, changed;
+	size_t left_out; /* that the server offers, and there is no room for */
 	struct trash *trash;
 };
 void known__done(struct known *k);
@@ -240,13 +243,16 @@ struct upstream {
 	/* ladder.c */
 	struct ask climb;
 	bool probing, probed_twice, skip_probe;
+	bool silent;        /* to the probe */
+	bool doubted;       /* that it is legacy: it was asked again */
 	bool probe_cleared; /* it ended in the probe before, and that was not all */
 	bool sure_legacy;   /* worth to be remembered */
 
 	/* how it goes */
 	unsigned fails;    /* starts in a row */
 	unsigned unlucky;  /* the same, and falls soon after a start */
-	unsigned deaf;     /* timeouts without any word in between */
+	unsigned deaf;     /* deadlines without any word in between */
+	struct ask ping;   /* is it there at all? */
 	uint64_t retry_at; /* not before */
 	uint64_t ready_at; /* of the loop; and of the wall: */
 	int64_t started_us;
@@ -352,13 +358,14 @@ void upstream__tell_level(struct upstream *u, const struct behind *b);
 void subscriptions__begin(struct upstream *u); /* it is ready */
 void subscriptions__end(struct upstream *u);   /* the link is gone */
 void subscriptions__done(struct upstream *u);
-/* Who listened to another listens to this one now. */
+/* Who listened to another listens to this one now, which has not been started yet. */
 void subscriptions__inherit(struct upstream *u, struct upstream *from);
 bool subscriptions__has(const struct upstream *u, struct str uri);
 void subscriptions__acknowledged(struct upstream *u);
 
 /* ladder.c */
 void ladder__climb(struct upstream *u);
+void ladder__forget(struct upstream *u); /* the next start finds out which era it is of */
 /* The link is gone while it climbed. True: it is worth another start at once. */
 bool ladder__lost(struct upstream *u);
 

@@ -4,7 +4,8 @@
  * A tool is accepted as it is first seen. Its pin is the digest of its whole definition. When the
  * upstream defines it otherwise later, what was accepted still counts, and the other is shown
  * beside it until a person takes it. A tool that goes keeps its pin, or it could come back as
- * another unnoticed.
+ * another unnoticed. Where there is no room for all of it, definitions of what has gone are
+ * forgotten first, and then nothing new is taken; pins never are.
  */
 
 #include <errno.h>
@@ -17,6 +18,13 @@
 
 #define FILE_VERSION 1
 #define FILE_NAME_BYTES 200 /* file systems take 255, and there is a suffix */
+
+/* What is written can be read again: the shelf, the other lists, what the server says of itself,
+ * and the words around them. */
+_Static_assert(LIMIT_UPSTREAM_SHELF + (LIST__COUNT - 1) * LIMIT_UPSTREAM_LIST_BYTES +
+		       LIMIT_JSON_BYTES + 64 * KIB <=
+		   LIMIT_UPSTREAM_KNOWN,
+	       "what is known of a server may not fit into its file");
 
 static const char *const list_keys[LIST__COUNT] = {"tools", "prompts", "resources", "templates"};
 
@@ -112,9 +120,10 @@ known__inherit(struct known *k, struct known *from)
 /* A tool while shelves are exchanged. */
 struct row {
 	struct str name;
-	const struct json *accepted; /* NULL: never seen before */
+	char pin[DIGEST_TEXT];       /* of what is accepted; "": never seen before */
+	const struct json *accepted; /* NULL: it is not kept */
 	const struct json *now;      /* what the upstream says; NULL: it has none of that name */
-	char pin[DIGEST_TEXT];       /* of what is accepted */
+	bool is_new;                 /* its pin is of now */
 };
 
 struct rows {
@@ -129,7 +138,7 @@ row_order(const void *a, const void *b)
 	int order = str_cmp(x->name, y->name);
 
 	if (order == 0)
-		order = (y->accepted != NULL) - (x->accepted != NULL);
+		order = (y->pin[0] != '\0') - (x->pin[0] != '\0');
 	return order ? order : (x->now > y->now) - (x->now < y->now);
 }
 
@@ -178,74 +187,107 @@ rows_join(struct rows *rs)
 	rs->count = kept;
 }
 
-/* First sight is acceptance, as long as there is room for its pin. */
+/* First sight is acceptance, as long as there is room for its pin. What is again as it was is what
+ * was accepted, whether that was kept or not. */
 static int
-rows_accept(struct rows *rs, struct err *e)
+rows_settle(struct rows *rs, struct err *e)
 {
 	size_t pins = 0;
 
 	for (size_t i = 0; i < rs->count; i++)
-		pins += rs->at[i].accepted != NULL;
+		pins += rs->at[i].pin[0] != '\0';
 	for (size_t i = 0; i < rs->count; i++) {
 		struct row *r = &rs->at[i];
+		char pin[DIGEST_TEXT];
 
-		if (r->accepted || pins >= LIMIT_UPSTREAM_PINS)
+		if (!r->now || (!r->pin[0] && pins >= LIMIT_UPSTREAM_PINS))
 			continue;
-		int rc = digest_value(r->now, CANON_JCS, r->pin, e);
+		int rc = digest_value(r->now, CANON_JCS, pin, e);
 		if (rc < 0)
 			return rc;
-		r->accepted = r->now;
-		pins++;
+		r->is_new = !r->pin[0];
+		pins += r->is_new;
+		if (r->is_new)
+			memcpy(r->pin, pin, sizeof(pin));
+		if (memcmp(r->pin, pin, sizeof(pin)) == 0)
+			r->accepted = r->now;
 	}
 	return 0;
 }
 
-static int
-row_write_pin(struct jw *w, const struct row *r, struct err *e)
-{
-	char now[DIGEST_TEXT];
-	int rc = r->now == r->accepted ? 0 : digest_value(r->now, CANON_JCS, now, e);
+/* How much of it there is room for: each leaves out more than the one before. */
+enum keeping {
+	KEEP_ALL,
+	KEEP_PINS, /* of what has gone */
+	KEEP_OLD,  /* and nothing is new */
+	KEEP__COUNT
+};
 
+static bool
+is_listed(const struct row *r, enum keeping keep)
+{
+	return r->now && r->pin[0] && !(r->is_new && keep == KEEP_OLD);
+}
+
+/* What was accepted, or what stands for it: it is called only when a person has taken another. */
+static void
+row_write_tool(struct jw *w, const struct row *r)
+{
+	if (r->accepted) {
+		jw_value(w, r->accepted);
+		return;
+	}
+	jw_object(w);
+	jw_member(w, "name", r->name);
+	jw_member_z(w, "description", "(what was accepted is no longer kept)");
+	jw_key(w, "inputSchema"), jw_raw(w, S("{\"type\":\"object\"}"));
+	jw_end(w);
+}
+
+static void
+row_write_pin(struct jw *w, const struct row *r)
+{
 	jw_object(w);
 	jw_member(w, "name", r->name);
 	jw_member_z(w, "pin", r->pin);
-	if (rc == 0 && r->now != r->accepted && memcmp(now, r->pin, sizeof(now)) != 0)
+	if (r->now != r->accepted)
 		jw_key(w, "changed"), jw_value(w, r->now);
 	jw_end(w);
-	return rc;
 }
 
-static int
-rows_write(const struct rows *rs, struct buf *out, struct err *e)
+static void
+row_write_gone(struct jw *w, const struct row *r, enum keeping keep)
+{
+	jw_object(w);
+	jw_member(w, "name", r->name);
+	jw_member_z(w, "pin", r->pin);
+	if (r->accepted && keep == KEEP_ALL)
+		jw_key(w, "definition"), jw_value(w, r->accepted);
+	jw_end(w);
+}
+
+static void
+rows_write(const struct rows *rs, enum keeping keep, struct buf *out)
 {
 	struct jw w = jw(out);
-	int rc = 0;
 
 	jw_object(&w);
 	jw_key(&w, "tools"), jw_array(&w);
 	for (size_t i = 0; i < rs->count; i++)
-		if (rs->at[i].now && rs->at[i].accepted)
-			jw_value(&w, rs->at[i].accepted);
+		if (is_listed(&rs->at[i], keep))
+			row_write_tool(&w, &rs->at[i]);
 	jw_end(&w);
 	jw_key(&w, "pins"), jw_array(&w);
-	for (size_t i = 0; i < rs->count && rc == 0; i++)
-		if (rs->at[i].now && rs->at[i].accepted)
-			rc = row_write_pin(&w, &rs->at[i], e);
+	for (size_t i = 0; i < rs->count; i++)
+		if (is_listed(&rs->at[i], keep))
+			row_write_pin(&w, &rs->at[i]);
 	jw_end(&w);
 	jw_key(&w, "gone"), jw_array(&w);
-	for (size_t i = 0; i < rs->count; i++) {
-		const struct row *r = &rs->at[i];
-		if (r->now)
-			continue;
-		jw_object(&w);
-		jw_member(&w, "name", r->name);
-		jw_member_z(&w, "pin", r->pin);
-		jw_key(&w, "definition"), jw_value(&w, r->accepted);
-		jw_end(&w);
-	}
+	for (size_t i = 0; i < rs->count; i++)
+		if (!rs->at[i].now)
+			row_write_gone(&w, &rs->at[i], keep);
 	jw_end(&w);
 	jw_end(&w);
-	return rc;
 }
 
 static bool
@@ -269,6 +311,16 @@ tool_read(struct upstream_tool *t, const struct json *definition, const struct j
 	return 0;
 }
 
+static bool
+gone_is_good(const struct json *gone)
+{
+	const struct json *definition = json_get(gone, S("definition"));
+
+	return pin_is_good(json_str(json_get(gone, S("pin")))) &&
+	       json_str(json_get(gone, S("name"))).ptr &&
+	       (!definition || json_is(definition, JSON_OBJECT));
+}
+
 /* The tools of a shelf, which may come from a file that somebody has touched. */
 static int
 shelf_read(const struct json *shelf, struct upstream_tool **ret, size_t *ret_count, struct err *e)
@@ -287,9 +339,7 @@ shelf_read(const struct json *shelf, struct upstream_tool **ret, size_t *ret_cou
 			rc = E_BAD_REQUEST;
 	}
 	for (struct json_iter g = json_iter(json_get(shelf, S("gone"))); rc == 0 && json_next(&g);)
-		if (!pin_is_good(json_str(json_get(g.value, S("pin")))) ||
-		    !json_str(json_get(g.value, S("name"))).ptr ||
-		    !json_is(json_get(g.value, S("definition")), JSON_OBJECT))
+		if (!gone_is_good(g.value))
 			rc = E_BAD_REQUEST;
 	if (rc < 0) {
 		free(at);
@@ -311,22 +361,38 @@ shelf_take(struct known *k, struct upstream_tool *tools, size_t count)
 		k->changed += tools[i].changed != NULL;
 }
 
-/* rows: joined and accepted. */
+/* As much of it as there is room for. */
+static int
+shelf_parse(const struct rows *rs, struct json_doc **ret, struct err *e)
+{
+	const struct json_limits limits = {LIMIT_UPSTREAM_SHELF, LIMIT_JSON_DEPTH};
+	int rc = err_plain(e, E_TOO_LARGE);
+
+	for (int keep = KEEP_ALL; rc == E_TOO_LARGE && keep < KEEP__COUNT; keep++) {
+		struct buf text = BUF_INIT(LIMIT_UPSTREAM_SHELF);
+
+		rows_write(rs, (enum keeping)keep, &text);
+		if (!buf_failed(&text))
+			rc = json_parse(buf_str(&text), &limits, ret, e);
+		buf_done(&text);
+		if (rc == 0 && json_doc_bytes(*ret) > LIMIT_UPSTREAM_SHELF_RAM) {
+			json_doc_unref(*ret);
+			*ret = NULL;
+			rc = err_plain(e, E_TOO_LARGE);
+		}
+	}
+	return rc;
+}
+
+/* rows: joined and settled. */
 static int
 shelf_build(struct known *k, const struct rows *rs, bool *ret_new, struct err *e)
 {
-	const struct json_limits limits = {LIMIT_UPSTREAM_KNOWN, LIMIT_JSON_DEPTH};
-	struct buf text = BUF_INIT(LIMIT_UPSTREAM_KNOWN);
 	struct json_doc *doc = NULL;
 	struct upstream_tool *tools = NULL;
 	size_t count = 0;
-	int rc = rows_write(rs, &text, e);
+	int rc = shelf_parse(rs, &doc, e);
 
-	if (rc == 0 && buf_failed(&text))
-		rc = err_plain(e, E_TOO_LARGE);
-	if (rc == 0)
-		rc = json_parse(buf_str(&text), &limits, &doc, e);
-	buf_done(&text);
 	*ret_new = rc == 0 && (!k->shelf.value || !json_equal(k->shelf.value, json_root(doc)));
 	if (rc == 0 && *ret_new)
 		rc = shelf_read(json_root(doc), &tools, &count, e);
@@ -352,6 +418,7 @@ static int
 tools_take(struct known *k, const struct json *array, bool *ret_new, struct err *e)
 {
 	struct rows rs;
+	size_t offered = 0;
 	int rc = rows_init(&rs, k, json_len(array), e);
 
 	if (rc < 0)
@@ -361,9 +428,13 @@ tools_take(struct known *k, const struct json *array, bool *ret_new, struct err 
 		rs.at[rs.count++] =
 		    (struct row){.name = json_str(json_get(it.value, S("name"))), .now = it.value};
 	rows_join(&rs);
-	rc = rows_accept(&rs, e);
+	rc = rows_settle(&rs, e);
 	if (rc == 0)
 		rc = shelf_build(k, &rs, ret_new, e);
+	for (size_t i = 0; i < rs.count; i++)
+		offered += rs.at[i].now != NULL;
+	if (rc == 0 || rc == E_TOO_LARGE)
+		k->left_out = offered - (rc == 0 ? k->count : 0);
 	free(rs.at);
 	return rc;
 }

@@ -11,7 +11,8 @@
  *	a child that ends		        legacy: started again, and not asked any more
  *
  * That one is legacy is remembered for some days; then it is asked again, for it may have been
- * brought up to date.
+ * brought up to date. One that was silent, or is remembered, and then refuses initialize is asked
+ * again at once: it was slow to start, or has been brought up to date since.
  */
 
 #include "upstream/inside.h"
@@ -40,6 +41,15 @@ era_remember(struct upstream *u, enum mcp_era era)
 	u->known.has_era = true;
 	u->known.era = era;
 	u->known.era_at = now_s();
+	upstreams__save(u);
+}
+
+void
+ladder__forget(struct upstream *u)
+{
+	if (!u->known.has_era)
+		return;
+	u->known.has_era = false;
 	upstreams__save(u);
 }
 
@@ -94,6 +104,16 @@ static bool
 tells_nothing(int status)
 {
 	return status == 401 || status == 403 || status == 408 || status == 429 || status >= 500;
+}
+
+/* It was heard, and turned down. */
+static bool
+is_refusal(const struct upstream *u, const struct reply *r)
+{
+	if (tells_nothing(r->status))
+		return false;
+	return r->error || r->status >= 400 ||
+	       (u->spec.kind == UPSTREAM_STDIO && r->code == E_EXECUTION);
 }
 
 /* ---- modern ---- */
@@ -184,16 +204,13 @@ probe_over(struct ask *a, const struct reply *r)
 	bool stdio = u->spec.kind == UPSTREAM_STDIO;
 
 	u->probing = false;
-	if (tells_nothing(r->status))
-		fail_reply(u, r);
-	else if (r->result)
+	u->silent = stdio && r->code == E_TIMEOUT; /* it may only be slow today */
+	if (r->result)
 		probe_answered(u, r->result);
-	else if (r->error)
+	else if (r->error && is_refusal(u, r))
 		probe_refused(u, r);
-	else if (r->status >= 400 || (stdio && r->code == E_EXECUTION))
-		legacy_after_probe(u, true);
-	else if (stdio && r->code == E_TIMEOUT)
-		legacy_after_probe(u, false); /* it may only be slow today */
+	else if (is_refusal(u, r) || u->silent)
+		legacy_after_probe(u, !u->silent);
 	else
 		fail_reply(u, r);
 }
@@ -259,6 +276,14 @@ legacy_begin(struct upstream *u, const struct json *result)
 	upstream__climbed(u);
 }
 
+/* Was it a mistake to take it for legacy? Once in a start. */
+static bool
+is_doubtful(const struct upstream *u, const struct reply *r)
+{
+	return is_refusal(u, r) && (u->silent || known_legacy(u)) && !u->spec.no_probe &&
+	       !u->doubted;
+}
+
 static void
 initialize_over(struct ask *a, const struct reply *r)
 {
@@ -266,11 +291,13 @@ initialize_over(struct ask *a, const struct reply *r)
 
 	if (r->result) {
 		legacy_begin(u, r->result);
-	} else if (r->error && !tells_nothing(r->status) && known_legacy(u) && !u->spec.no_probe &&
-		   !u->sure_legacy) {
-		u->known.has_era = false; /* it is not what it was */
+	} else if (is_doubtful(u, r)) {
+		u->doubted = true;
+		ladder__forget(u);
 		probe(u);
 	} else {
+		if (r->code == E_TIMEOUT)
+			ladder__forget(u); /* the next start asks */
 		fail_reply(u, r);
 	}
 }
@@ -299,7 +326,7 @@ initialize(struct upstream *u)
 void
 ladder__climb(struct upstream *u)
 {
-	u->probed_twice = false;
+	u->probed_twice = u->silent = u->doubted = false;
 	if (u->spec.no_probe || u->skip_probe || known_legacy(u)) {
 		u->sure_legacy = u->skip_probe && !known_legacy(u);
 		u->skip_probe = false;
@@ -317,8 +344,7 @@ ladder__lost(struct upstream *u)
 	bool by_probe = u->probing && u->spec.kind == UPSTREAM_STDIO && !modern;
 	bool at_once = by_probe && !u->probe_cleared;
 
-	if (u->probing && modern)
-		u->known.has_era = false; /* the next time it is found out anew */
+	ladder__forget(u); /* the next time it is found out anew */
 	u->probing = false;
 	u->probe_cleared |= by_probe; /* the next time it may have been something else */
 	u->skip_probe = by_probe;

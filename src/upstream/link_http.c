@@ -18,6 +18,8 @@ web_free(struct web *w)
 		free(w->headers[i]);
 	free(w->headers);
 	free(w->url);
+	free(w->endpoint);
+	buf_done(&w->hello);
 	buf_done(&w->session);
 	free(w);
 }
@@ -29,14 +31,16 @@ web__over(void *arg)
 	struct err how;
 
 	err_set(&how, E_STOPPING, "the connection was closed");
+	if (w->why.code)
+		how = w->why;
 	w->ev.closed(w->ev.arg, &how);
 	web_free(w);
 }
 
 static enum stream_kind
-kind_of(const struct link_message *m)
+kind_of(const struct web *w, const struct link_message *m)
 {
-	return m->id ? STREAM_REQUEST : STREAM_NOTE;
+	return w->line ? STREAM_POST : m->id ? STREAM_REQUEST : STREAM_NOTE;
 }
 
 static int
@@ -46,6 +50,8 @@ web_has_room(const struct web *w, const struct link_message *m, struct err *e)
 
 	if (w->closing)
 		return err_set(e, E_STOPPING, "the connection is being closed");
+	if (w->line && !w->endpoint)
+		return err_set(e, E_UNAVAILABLE, "the server has not said where messages go");
 	if (m->text.len > LIMIT_LINE_BYTES)
 		return err_set(e, E_TOO_LARGE, "the message is too large");
 	if (m->id ? w->requests >= LIMIT_LINK_REQUESTS : notes >= LIMIT_LINK_NOTES)
@@ -55,7 +61,7 @@ web_has_room(const struct web *w, const struct link_message *m, struct err *e)
 
 /* What was before belongs to a session that is over. */
 static void
-session_begin(struct web *w)
+session_begin(struct web *w, struct str text)
 {
 	buf_reset(&w->session);
 	w->session_lost = false;
@@ -63,6 +69,8 @@ session_begin(struct web *w)
 	if (w->ear)
 		stream__drop(w->ear);
 	w->ear = NULL;
+	buf_reset(&w->hello);
+	buf_add(&w->hello, text);
 }
 
 static int
@@ -75,8 +83,8 @@ web_send(struct link *l, const struct link_message *m, struct err *e)
 	if (r < 0)
 		return r;
 	if (initializes)
-		session_begin(w);
-	struct stream *s = stream__new(w, kind_of(m), m->id);
+		session_begin(w, m->text);
+	struct stream *s = stream__new(w, kind_of(w, m), m->id);
 	if (!s)
 		return err_plain(e, E_NOMEM);
 	s->era = m->era;
@@ -113,7 +121,7 @@ web_listen(struct link *l, enum mcp_revision revision)
 	struct web *w = web_of(l);
 	struct err e;
 
-	if (w->closing || w->ear || (w->ear = stream__new(w, STREAM_EAR, 0)) == NULL)
+	if (w->closing || w->line || w->ear || (w->ear = stream__new(w, STREAM_EAR, 0)) == NULL)
 		return;
 	w->ear->era = ERA_LEGACY;
 	w->ear->revision = revision;
@@ -236,6 +244,7 @@ link_http(struct loop *l, const struct upstream_spec *spec, const struct link_ev
 	w->loop = l;
 	list_init(&w->streams);
 	buf_init(&w->session, LIMIT_LINK_ID);
+	buf_init(&w->hello, LIMIT_LINE_BYTES);
 	int r = web_configure(w, spec, e);
 	if (r < 0) {
 		web_free(w);

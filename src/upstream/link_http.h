@@ -15,6 +15,7 @@
  *   link_http_send.c    what a request says in its headers
  *   link_http_read.c    what comes back: sessions, events, messages
  *   link_http_stream.c  a stream's life: broken, taken up again, over
+ *   link_http_old.c     servers of 2024-11-05, which answer on one stream for all
  */
 
 #ifndef UPSTREAM_LINK_HTTP_H
@@ -43,10 +44,24 @@ struct web {
 	bool session_lost;        /* the server no longer knows it */
 	enum mcp_revision spoken; /* last used, for the farewell */
 	bool closing;
+	struct err why; /* it ends by itself */
 	struct deferred gone;
+
+	/* link_http_old.c */
+	struct buf hello;     /* the last initialize */
+	struct stream *first; /* in which it was refused, while it waits for the line */
+	struct stream *line;  /* NULL: there is none */
+	char *endpoint;       /* where messages go; NULL: not told yet */
 };
 
-enum stream_kind { STREAM_REQUEST, STREAM_NOTE, STREAM_EAR, STREAM_FAREWELL };
+enum stream_kind {
+	STREAM_REQUEST,
+	STREAM_NOTE,
+	STREAM_EAR,
+	STREAM_FAREWELL,
+	STREAM_LINE, /* everything comes by it */
+	STREAM_POST, /* a message to its server */
+};
 enum stream_content { CONTENT_NONE, CONTENT_JSON, CONTENT_EVENTS, CONTENT_OTHER };
 
 struct stream {
@@ -79,6 +94,13 @@ struct stream {
 	bool dropped; /* nobody is to hear of it any more */
 };
 
+/* A message whose answer, if it has one, comes by another stream. */
+static inline bool
+stream_is_one_way(const struct stream *s)
+{
+	return s->kind == STREAM_NOTE || s->kind == STREAM_POST;
+}
+
 /* Its life */
 struct stream *stream__new(struct web *w, enum stream_kind kind, uint64_t id); /* NULL: no memory */
 void stream__free(struct stream *s);
@@ -89,6 +111,14 @@ void stream__break(struct stream *s, int code, const char *text);
 /* The answer is here. */
 void stream__answered(struct stream *s);
 void stream__over(struct fetch *f, int status, const struct err *e, void *arg);
+
+/* The answer is a status that says no. */
+void stream__refused(struct stream *s);
+
+/* The line. open: for an initialize that was refused; true: it waits. over: as in overs. */
+bool line__open(struct stream *first);
+void line__endpoint(struct stream *line, struct str text);
+bool line__over(struct stream *line, const struct err *e);
 
 /* Sending: on failure there is no fetch. */
 int stream__post(struct stream *s, const struct link_message *m, struct err *e);

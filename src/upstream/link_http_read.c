@@ -46,6 +46,8 @@ message_take(struct stream *s, struct json_doc *doc)
 		w->ev.message(w->ev.arg, doc, of);
 	} else if (of && is_misreading(root)) {
 		misreading_take(s);
+	} else if (s->kind == STREAM_LINE) {
+		w->ev.message(w->ev.arg, doc, 0); /* all answers come by it */
 	}
 }
 
@@ -114,7 +116,7 @@ content_of(const struct stream *s, int status, struct str type)
 {
 	bool posted = s->kind == STREAM_REQUEST && !s->last_id.len;
 
-	if (status / 100 != 2 || s->kind == STREAM_NOTE || s->kind == STREAM_FAREWELL)
+	if (status / 100 != 2 || stream_is_one_way(s) || s->kind == STREAM_FAREWELL)
 		return CONTENT_OTHER;
 	if (type_is(type, "text/event-stream"))
 		return CONTENT_EVENTS;
@@ -173,8 +175,8 @@ stream__head(struct fetch *f, int status, void *arg)
 	s->body.max = s->content == CONTENT_JSON ? LIMIT_LINE_BYTES : LIMIT_LINK_PROBLEM;
 	if (s->initializes && status / 100 == 2)
 		session_take(s, fetch_header(f, "Mcp-Session-Id"));
-	/* A note has no answer: a stream would only hold its place. */
-	if (s->kind == STREAM_NOTE && status / 100 == 2 && type_is(type, "text/event-stream"))
+	/* It has no answer: a stream would only hold its place. */
+	if (stream_is_one_way(s) && status / 100 == 2 && type_is(type, "text/event-stream"))
 		fetch_cancel(f);
 }
 
@@ -201,7 +203,9 @@ event_take(struct stream *s)
 	s->retries = 0;
 	event_id_keep(s);
 	/* Without text it only says where to begin again. */
-	if (r->text.len && (r->type.len == 0 || str_is(buf_str(&r->type), "message")))
+	if (s->kind == STREAM_LINE && str_is(buf_str(&r->type), "endpoint"))
+		line__endpoint(s, buf_str(&r->text));
+	else if (r->text.len && (r->type.len == 0 || str_is(buf_str(&r->type), "message")))
 		stream__take(s, buf_str(&r->text));
 	if (r->text.cap > LIMIT_LINK_PROBLEM) { /* a long stream does not keep a large message */
 		buf_done(&r->text);
@@ -260,6 +264,7 @@ stream__piece(struct fetch *f, struct str bytes, void *arg)
 	(void)f;
 	if (s->dropped || s->fault)
 		return;
+	s->web->ev.alive(s->web->ev.arg);
 	if (s->content == CONTENT_EVENTS)
 		events_read(s, bytes);
 	else

@@ -111,7 +111,7 @@ stream_send(struct stream *s, struct head *h, const char *method, struct str bod
 	struct web *w = s->web;
 	struct fetch_spec spec = {
 	    .method = method,
-	    .url = w->url,
+	    .url = s->kind == STREAM_POST ? w->endpoint : w->url,
 	    .headers = h->lines,
 	    .body = body,
 	    .head = stream__head,
@@ -122,7 +122,7 @@ stream_send(struct stream *s, struct head *h, const char *method, struct str bod
 	int r;
 
 	/* How long an answer may take is for those to say who asked. */
-	if (s->kind == STREAM_NOTE)
+	if (stream_is_one_way(s))
 		spec.stall_ms = LIMIT_LINK_NOTE_MS;
 	head_add_common(h, s);
 	r = head_finish(h, w, e);

@@ -32,6 +32,10 @@ stream__free(struct stream *s)
 	w->requests -= s->kind == STREAM_REQUEST;
 	if (w->ear == s)
 		w->ear = NULL;
+	if (w->line == s)
+		w->line = NULL;
+	if (w->first == s)
+		w->first = NULL;
 	timer_stop(w->loop, &s->clock);
 	sse_reader_done(&s->events);
 	buf_done(&s->body);
@@ -140,8 +144,8 @@ refusal_explain(int status, struct err *e)
 			"the server answers with HTTP %d", status);
 }
 
-static void
-stream_refused(struct stream *s)
+void
+stream__refused(struct stream *s)
 {
 	struct web *w = s->web;
 	struct err e = ERR_NONE;
@@ -263,8 +267,10 @@ request_over(struct stream *s, const struct err *e)
 	else if (resumable && (s->content != CONTENT_OTHER || s->status / 100 == 5) &&
 		 stream_again(s))
 		return true;
+	else if (line__open(s))
+		return true;
 	else if (s->content == CONTENT_OTHER && s->status / 100 != 2)
-		stream_refused(s);
+		stream__refused(s);
 	else if (s->content == CONTENT_OTHER)
 		stream_fail_by(s, E_EXECUTION, "the server answers with what is no message of MCP");
 	else
@@ -278,7 +284,7 @@ note_over(struct stream *s, const struct err *e)
 	if (s->status / 100 == 2)
 		return false;
 	if (s->status)
-		stream_refused(s);
+		stream__refused(s);
 	else
 		stream_fail(s, 0, e);
 	return false;
@@ -292,7 +298,7 @@ ear_over(struct stream *s, const struct err *e)
 	if (s->status == 405 || (refused && s->status / 100 == 2))
 		return false; /* it has none */
 	if (refused)
-		stream_refused(s);
+		stream__refused(s);
 	else if (stream_again(s))
 		return true;
 	else if (s->fault)
@@ -313,10 +319,8 @@ farewell_over(struct stream *s, const struct err *e)
 }
 
 static bool (*const overs[])(struct stream *s, const struct err *e) = {
-    [STREAM_REQUEST] = request_over,
-    [STREAM_NOTE] = note_over,
-    [STREAM_EAR] = ear_over,
-    [STREAM_FAREWELL] = farewell_over,
+    [STREAM_REQUEST] = request_over,   [STREAM_NOTE] = note_over,  [STREAM_EAR] = ear_over,
+    [STREAM_FAREWELL] = farewell_over, [STREAM_LINE] = line__over, [STREAM_POST] = note_over,
 };
 
 void

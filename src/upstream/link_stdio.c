@@ -3,7 +3,7 @@
  *
  *   send --> out --once per turn--> child_write --> its stdin
  *   its stdout --> lines --> json_parse_buf --> message
- *   its stderr --> the log, some lines a second
+ *   its stderr --> secrets taken out --> lines --> the log, some a second
  *
  * The end: its stdin is closed, then SIGTERM, then SIGKILL (child.h), and nothing of it is left.
  */
@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "loop/child.h"
+#include "text/secrets.h"
 #include "upstream/inside.h"
 
 #define OUT_BYTES (LIMIT_LINE_BYTES * 2)
@@ -24,7 +25,8 @@
 #define LINE_LONG (256 * KIB)      /* what has come so far: the rest is read to its end at once */
 #define LINE_ROOM (1 * MIB)        /* for the rest */
 #define OUT_AGAIN_MS 20            /* when the child does not read */
-#define WORDS_BYTES ((size_t)1024) /* of a line of stderr */
+#define WORDS_BYTES ((size_t)1024) /* of a line of stderr, told */
+#define WORDS_MOST ((size_t)4096)  /* of one, looked at */
 
 /* Lines out of pieces. */
 struct lines {
@@ -39,12 +41,15 @@ struct pipe_link {
 	char *name;
 	struct child *child;
 	struct lines in, words;
+	struct secrets finder;      /* of what looks like one in its words */
+	const char *const *secrets; /* the spec's, which outlives the link */
 	struct buf out;
 	struct deferred flush;
 	struct timer again; /* flush, or the next step of the kill ladder */
 	size_t skipped;     /* bytes that were no message, since the last one */
 	struct faucet garbage, spoken;
 	bool closing;
+	bool unheard; /* it has closed its stdin */
 	char last_words[200];
 	struct err why; /* we gave it up */
 };
@@ -63,7 +68,7 @@ out_flush(void *arg)
 		(void)timer_start(l->loop, &l->again, OUT_AGAIN_MS, out_flush, l);
 		return;
 	}
-	buf_reset(&l->out); /* or its stdin is closed: whoever waits has a clock */
+	buf_reset(&l->out); /* or its stdin is closed: child_unheard */
 	if (l->out.cap > OUT_KEPT)
 		buf_done(&l->out);
 }
@@ -75,6 +80,8 @@ pipe_send(struct link *base, const struct link_message *m, struct err *e)
 
 	if (l->closing)
 		return err_set(e, E_UNAVAILABLE, "the server is being ended");
+	if (l->unheard)
+		return err_set(e, E_UNAVAILABLE, "the server has closed its stdin");
 	if (m->text.len >= OUT_BYTES - l->out.len)
 		return err_set(e, E_LIMIT, "too much waits for the server to read it");
 	buf_add(&l->out, m->text);
@@ -205,13 +212,40 @@ line_take(void *arg, struct str line, struct buf *part)
 	json_doc_unref(doc);
 }
 
-static void
-words_take(void *arg, struct str line, struct buf *part)
+/* The length of the longest secret that the text begins with. */
+static size_t
+secret_at(const char *const *secrets, struct str text)
 {
-	struct pipe_link *l = arg;
+	size_t longest = 0;
+
+	for (; *secrets; secrets++) {
+		struct str s = str_of(*secrets);
+		if (s.len > longest && str_starts(text, s))
+			longest = s.len;
+	}
+	return longest;
+}
+
+/* What was filled in for this server need not look like a secret to be one. */
+static void
+secrets_hide(const char *const *secrets, struct str text, struct buf *out)
+{
+	while (text.len > 0) {
+		size_t n = secret_at(secrets, text);
+
+		if (n > 0)
+			buf_addz(out, SECRET_MARK);
+		else
+			buf_addc(out, text.ptr[0]);
+		text = str_from(text, n > 0 ? n : 1);
+	}
+}
+
+static void
+words_tell(struct pipe_link *l, struct str line)
+{
 	char text[WORDS_BYTES + 1];
 
-	(void)part;
 	line = str_trim(str_utf8_upto(line, WORDS_BYTES));
 	if (line.len == 0)
 		return;
@@ -226,14 +260,53 @@ words_take(void *arg, struct str line, struct buf *part)
 }
 
 static void
+words_take(void *arg, struct str line, struct buf *part)
+{
+	struct pipe_link *l = arg;
+	struct buf text = BUF_INIT(WORDS_MOST * SECRETS_GROWTH);
+
+	(void)part;
+	if (!l->secrets || !*l->secrets) {
+		words_tell(l, line);
+		return;
+	}
+	secrets_hide(l->secrets, line, &text); /* before it is cut, or half of one would be told */
+	if (!buf_failed(&text))
+		words_tell(l, buf_str(&text));
+	buf_done(&text);
+}
+
+static void
+words_add(struct pipe_link *l, struct str bytes, bool last)
+{
+	struct buf plain = BUF_INIT((size_t)2 * SECRETS_WINDOW * SECRETS_GROWTH);
+
+	while (bytes.len > 0 || last) {
+		struct str piece = str_upto(bytes, SECRETS_WINDOW);
+
+		bytes = str_from(bytes, piece.len);
+		secrets_feed(&l->finder, piece, &plain);
+		if (last && bytes.len == 0) {
+			secrets_end(&l->finder, &plain);
+			buf_addc(&plain, '\n');
+			last = false;
+		}
+		lines_add(&l->words, buf_str(&plain), WORDS_MOST, words_take, l);
+		buf_reset(&plain);
+	}
+	buf_done(&plain);
+}
+
+static void
 child_said(struct child *c, enum child_stream stream, struct str bytes, void *arg)
 {
 	struct pipe_link *l = arg;
 	size_t skipped = 0;
 
 	(void)c;
+	l->ev.alive(l->ev.arg);
 	if (stream == CHILD_STDERR)
-		lines_add(&l->words, bytes, WORDS_BYTES * 4, words_take, l);
+		words_add(l, bytes, false);
 	else if (l->in.part.len > 0 && bytes.ptr == l->in.part.ptr + l->in.part.len)
 		skipped = lines_grew(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
 	else
@@ -275,6 +348,7 @@ child_gone(struct child *c, const struct child_exit *how, void *arg)
 
 	(void)c;
 	l->closing = true;
+	words_add(l, S(""), true);
 	describe(how, &e);
 	if (l->why.code)
 		e = l->why;
@@ -290,6 +364,30 @@ end_now(void *arg)
 	struct pipe_link *l = arg;
 
 	child_end(l->child);
+}
+
+static void
+end_unheard(void *arg)
+{
+	struct pipe_link *l = arg;
+
+	l->closing = true;
+	err_set(&l->why, E_UNAVAILABLE, "it has closed its stdin, and reads no more");
+	child_end(l->child);
+}
+
+/* Mostly it has just ended, and what it said last and how it ended is still to be heard. */
+static void
+child_unheard(struct child *c, void *arg)
+{
+	struct pipe_link *l = arg;
+
+	(void)c;
+	if (l->closing)
+		return;
+	l->unheard = true;
+	if (timer_start(l->loop, &l->again, LIMIT_UPSTREAM_EOF_MS, end_unheard, l) < 0)
+		end_unheard(l);
 }
 
 static void
@@ -350,7 +448,9 @@ link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_
 	l->loop = loop;
 	l->ev = *ev;
 	l->in.part = BUF_INIT(LIMIT_LINE_BYTES);
-	l->words.part = BUF_INIT(WORDS_BYTES * 4);
+	l->words.part = BUF_INIT(WORDS_MOST);
+	l->secrets = spec->secrets;
+	secrets_begin(&l->finder);
 	l->out = BUF_INIT(OUT_BYTES);
 	return l;
 }
@@ -385,6 +485,7 @@ start(struct pipe_link *l, const struct upstream_spec *spec, struct err *e)
 	    .grace_ms = LIMIT_KILL_GRACE_MS,
 	    .output = child_said,
 	    .room = line_room,
+	    .unheard = child_unheard,
 	    .over = child_gone,
 	    .arg = l,
 	};

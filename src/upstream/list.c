@@ -169,9 +169,12 @@ listing_take(struct listing *ls)
 		     : known__take(&u->known, ls->which, buf_str(&ls->items), &new, &e);
 	if (rc < 0)
 		upstream__complain(u, "a list of a server cannot be taken", e.text);
+	else if (ls->which == LIST_TOOLS && u->known.left_out > 0)
+		upstream__complain(u, "not all tools of a server are taken",
+				   "there have been too many, or too large ones");
 	else if (ls->which == LIST_TOOLS && u->known.count < ls->count)
 		upstream__complain(u, "not all tools of a server are taken",
-				   "a name is there twice, or it has had too many");
+				   "a name is there twice");
 	if (rc == 0 && new) {
 		upstream__news(u, news[ls->which]);
 		upstreams__save(u);

@@ -174,6 +174,8 @@ upstream_write_members(struct jw *w, const struct upstream *u)
 	}
 	jw_member_int(w, "tools", (int64_t)u->known.count);
 	jw_member_int(w, "changed", (int64_t)u->known.changed);
+	if (u->known.left_out > 0)
+		jw_member_int(w, "left_out", (int64_t)u->known.left_out);
 	problem_write(w, u);
 	running_write(w, u);
 	jw_member_int(w, "restarts", u->restarts);

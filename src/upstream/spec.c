@@ -85,13 +85,15 @@ spec__copy(struct arena *a, const struct upstream_spec *from, struct upstream_sp
 	s->url = copy_z(a, from->url);
 	s->headers = copy_strings(a, from->headers);
 	s->roots = copy_strings(a, from->roots);
+	s->secrets = copy_strings(a, from->secrets);
 	if (!copy_confinement(a, &from->confinement, &s->confinement))
 		return err_set(e, E_LIMIT, "the configuration of a server is too large");
 	s->problem = from->problem.ptr ? arena_str(a, from->problem) : from->problem;
 	defaults_set(s);
 	if (!s->name.ptr || !s->cwd || (from->argv && !s->argv) || (from->env && !s->env) ||
 	    (from->url && !s->url) || (from->headers && !s->headers) ||
-	    (from->roots && !s->roots) || (from->problem.ptr && !s->problem.ptr))
+	    (from->roots && !s->roots) || (from->secrets && !s->secrets) ||
+	    (from->problem.ptr && !s->problem.ptr))
 		return err_set(e, E_LIMIT, "the configuration of a server is too large");
 	return 0;
 }
@@ -149,6 +151,7 @@ spec__equal(const struct upstream_spec *a, const struct upstream_spec *b)
 	return a->kind == b->kind && str_eq(a->name, b->name) && same_strings(a->argv, b->argv) &&
 	       same_strings(a->env, b->env) && same_z(a->cwd, b->cwd) && same_z(a->url, b->url) &&
 	       same_strings(a->headers, b->headers) && same_strings(a->roots, b->roots) &&
-	       same_numbers(a, b) && same_confinement(&a->confinement, &b->confinement) &&
+	       same_strings(a->secrets, b->secrets) && same_numbers(a, b) &&
+	       same_confinement(&a->confinement, &b->confinement) &&
 	       str_eq(a->problem, b->problem) && !a->problem.ptr == !b->problem.ptr;
 }

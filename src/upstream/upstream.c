@@ -271,6 +271,7 @@ static void
 own_asks_end(struct upstream *u)
 {
 	ask__forget(&u->climb);
+	ask__forget(&u->ping);
 	subscriptions__end(u);
 	for (int i = 0; i < LIST__COUNT; i++)
 		listing__stop(&u->listings[i]);
@@ -383,15 +384,44 @@ upstream__busy(struct upstream *u)
 		(void)timer_start(u->set->loop, &u->idle, u->spec.idle_ms, idle_due, u);
 }
 
-void
-upstream__timed_out(struct upstream *u)
+/* An answer of any kind has been heard as a word before; of HTTP a status is one, too. */
+static void
+ping_over(struct ask *a, const struct reply *r)
 {
+	struct upstream *u = CONTAINER_OF(a, struct upstream, ping);
 	struct err e;
 
-	if (++u->deaf < 3 || in_flight(u) > 0 || u->phase != PHASE_READY)
+	if (r->status)
+		u->deaf = 0;
+	if (u->deaf < LIMIT_UPSTREAM_DEAF || u->phase != PHASE_READY)
 		return;
 	err_set(&e, E_UNAVAILABLE, "it has not said a word to the last %u requests", u->deaf);
 	upstream__close(u, &e);
+}
+
+/* One that is slow with a tool answers this meanwhile; one that hangs does not. The modern era has
+ * no ping, but a question that every server answers. */
+static void
+ping(struct upstream *u)
+{
+	struct ask_spec s = {
+	    .method = u->era == ERA_MODERN ? S("server/discover") : S("ping"),
+	    .era = u->era,
+	    .timeout_ms = u->spec.timeout_ms < LIMIT_UPSTREAM_PING_MS ? u->spec.timeout_ms
+								      : LIMIT_UPSTREAM_PING_MS,
+	};
+	struct err e;
+
+	u->ping.answer = ping_over;
+	(void)ask__send(u, &u->ping, &s, &e); /* or with the next that it lets down */
+}
+
+void
+upstream__timed_out(struct upstream *u)
+{
+	u->deaf++;
+	if (u->deaf >= LIMIT_UPSTREAM_DEAF && u->phase == PHASE_READY && !u->ping.id)
+		ping(u);
 }
 
 /* ---- requests ---- */
@@ -590,6 +620,8 @@ upstream_restart(struct upstream *u)
 		return;
 	u->fails = u->unlucky = 0;
 	u->retry_at = 0;
+	u->skip_probe = u->probe_cleared = false;
+	ladder__forget(u); /* it may have been brought up to date */
 	if (u->state == UPSTREAM_QUARANTINED || u->state == UPSTREAM_FAILED)
 		move(u, u->known.seen ? UPSTREAM_KNOWN : UPSTREAM_CONFIGURED);
 	u->again = u->phase != PHASE_DOWN;

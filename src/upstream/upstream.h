@@ -44,14 +44,16 @@ struct upstream_spec {
 	const char *url;
 	const char *const *headers; /* NULL-terminated "Name: value" */
 
-	unsigned start_ms;        /* until it must have answered the first time */
-	unsigned timeout_ms;      /* one request without progress */
-	unsigned max_ms;          /* one request, however much progress there is */
-	unsigned idle_ms;         /* then a child that nobody uses is ended; UINT_MAX: never */
-	unsigned concurrency;     /* requests at once; the others wait here, in order */
-	const char *const *roots; /* NULL-terminated directories: the answer to roots/list when no
-				     client is there to ask */
-	bool no_probe;            /* it is legacy: do not ask (some exit when asked) */
+	unsigned start_ms;          /* until it must have answered the first time */
+	unsigned timeout_ms;        /* one request without progress */
+	unsigned max_ms;            /* one request, however much progress there is */
+	unsigned idle_ms;           /* then a child that nobody uses is ended; UINT_MAX: never */
+	unsigned concurrency;       /* requests at once; the others wait here, in order */
+	const char *const *secrets; /* NULL-terminated values that are not told of it, whatever they
+				       look like */
+	const char *const *roots;   /* NULL-terminated directories: the answer to roots/list when no
+				       client is there to ask */
+	bool no_probe;              /* it is legacy: do not ask (some exit when asked) */
 	struct confinement confinement; /* of a child; `shut` and `temporary` are its house's */
 	struct confine_house *house;    /* private: of the set */
 
@@ -97,9 +99,9 @@ void upstreams_free(struct upstreams *us); /* after done; takes NULL */
 /*
  * Exactly these from now on. One that is the same as before stays as it is, running or not; one
  * that is gone or has changed ends when its exchanges have, and its tools go at once; what was
- * known of it, and the exchanges that have not been sent, go to the one that follows it. What is
- * known of new ones is read from disk here; those of which nothing is known are started to find
- * out. E_NOMEM, E_LIMIT, E_STOPPING; E_EXISTS: two of one name.
+ * known of it, who listens to its resources, and the exchanges that have not been sent, go to the
+ * one that follows it. What is known of new ones is read from disk here; those of which nothing is
+ * known are started to find out. E_NOMEM, E_LIMIT, E_STOPPING; E_EXISTS: two of one name.
  */
 int upstreams_set(struct upstreams *us, const struct upstream_spec *specs, size_t count,
 		  struct err *e);
@@ -150,10 +152,10 @@ const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i)
 /* What the definitions stand in; take a reference to keep them. */
 struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
-/* {name, state, kind, era, version, server, tools, changed, problem, last_words, pid,
+/* {name, state, kind, era, version, server, tools, changed, left_out, problem, last_words, pid,
  *  confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures,
- * late}; what is not known is left out. last_words: of its stderr, for people who run it; no
- * secrets else. */
+ * late}; what is not known is left out. last_words: of its stderr, for people who run it. No
+ * secrets. */
 void upstream_write(struct jw *w, const struct upstream *u);
 void upstream_write_members(struct jw *w, const struct upstream *u); /* of an open object */
 
@@ -163,7 +165,7 @@ uint32_t upstream_layers(struct upstream *u);
 /* A person takes the changed definition of a tool, or of all ({NULL,0}), as it is now. E_NOT_FOUND.
  * It counts from now on; it is on disk soon. */
 int upstream_accept(struct upstream *u, struct str tool, struct err *e);
-/* Try again now, also when quarantined: ends a child that runs, forgets the back-off. */
+/* Try again now, also when quarantined: ends its child, forgets its failures and its era. */
 void upstream_restart(struct upstream *u);
 /* Somebody listens to a resource, or no longer: counted, and each is told to the server once. It
  * keeps the server running. E_VALIDATION, E_LIMIT, E_STOPPING, E_NOMEM. */
@@ -210,5 +212,8 @@ int exchange_start(struct upstream *u, const struct exchange_spec *spec, struct 
  * exchange is gone after `over` has returned. Idempotent. An inquiry of it that is open is taken
  * back in here (unask). */
 void exchange_cancel(struct exchange *x);
+/* The same, because the caller's clock has run out: it counts against an upstream that says nothing
+ * any more. */
+void exchange_expire(struct exchange *x);
 
 #endif

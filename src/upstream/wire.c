@@ -546,7 +546,6 @@ hear(void *arg, struct json_doc *doc, uint64_t of)
 	struct upstream *u = upstream_ref(arg);
 	const struct json *root = json_root(doc);
 
-	u->deaf = 0;
 	if (json_is(root, JSON_ARRAY)) {
 		for (struct json_iter it = json_iter(root); u->link && json_next(&it);)
 			hear_one(u, doc, it.value, of);
@@ -580,9 +579,17 @@ hear_failed(void *arg, uint64_t id, int status, struct str body, const struct er
 }
 
 static void
+hear_anything(void *arg)
+{
+	struct upstream *u = arg;
+
+	u->deaf = 0;
+}
+
+static void
 hear_closed(void *arg, const struct err *how)
 {
 	upstream__closed(arg, how);
 }
 
-const struct link_events wire__events = {hear, hear_failed, hear_closed, NULL};
+const struct link_events wire__events = {hear, hear_failed, hear_anything, hear_closed, NULL};

@@ -1,8 +1,9 @@
 // upstreams.test.mjs - servers people use, behind the gateway, with the official clients of both eras in front (issue 5).
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import net from "node:net";
 import path from "node:path";
-import { FIXTURE, MODULES, NODE, missing, runTests, until } from "../lib.mjs";
+import { FIXTURE, MODULES, NODE, beside, missing, runTests, until } from "../lib.mjs";
 
 const node = NODE ?? process.execPath;
 const from = (name, ...args) => ({ command: node, args: [path.join(MODULES, "@modelcontextprotocol", name, "dist", "index.js"), ...args], trust: true });
@@ -176,6 +177,26 @@ await runTests([
 		}));
 		assert.equal(asked.bob, 0);
 	}),
+	["a server of 2024-11-05 over HTTP+SSE is one as any other", async (box) => {
+		const port = await new Promise((give) => {
+			const probe = net.createServer().listen(0, "127.0.0.1", () => { const { port } = probe.address(); probe.close(() => give(port)); });
+		});
+		const server = beside(node, ["--require", path.join(FIXTURE, "loopback.cjs"), ...from("server-everything", "sse").args],
+			{ env: { PATH: process.env.PATH, PORT: String(port) } });
+		try {
+			await until(() => server.log().includes("running on port"), "server-everything listens");
+			await box.serveWith({ everything: { url: `http://127.0.0.1:${port}/sse`, trust: true } });
+			await whole(box);
+			for (const era of Object.keys(ERAS)) {
+				await connected(box, era, "/mcp/all", async ({ call }) => {
+					assert.equal(text(await call("everything__get-sum", { a: 2, b: 3 })), "The sum of 2 and 3 is 5.");
+					assert.match(text(await call("everything__trigger-sampling-request", { prompt: "hello there", maxTokens: 10 })), /model says: .*hello there/);
+				});
+			}
+		} finally {
+			await server.end();
+		}
+	}],
 	["what a server is given of the environment is little, and what the configuration says", async (box) => {
 		process.env.HOLDFAST_TEST_CANARY = box.env.HOLDFAST_TEST_CANARY = "canary-secret";
 		await box.serveWith({ everything: { ...from("server-everything", "stdio"), env: { GIVEN: "${HOLDFAST_TEST_CANARY}", PLAIN: "yes" } } });

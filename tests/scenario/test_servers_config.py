@@ -32,6 +32,8 @@ def call(id, name, arguments):
     text = json.dumps(dict(os.environ)) if name == "env" else arguments.get("text", "")
     send({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
 
+if os.environ.get("TOKEN"):
+    print("my token is " + os.environ["TOKEN"], file=sys.stderr, flush=True)
 if os.environ.get("DIE"):
     sys.exit(os.environ["DIE"])
 for line in sys.stdin:
@@ -114,6 +116,7 @@ def test_variables_are_filled_in_and_nothing_else_is_inherited(box):
     assert "OTHER_API_KEY" not in env and "SECRET_TOKEN" not in env, env
     assert env["HOME"] == box.env["HOME"] and env["PATH"], env
     shown = json.dumps(g.ok("GET", "/servers")) + json.dumps(status(g)) + box.run("servers", "tiny").stdout
+    until(lambda: "my token is [REDACTED-SECRET]" in g.log(), "what it printed is in the log (issue 5)")
     assert "hunter2" not in shown and "hunter2" not in g.log(), shown
     assert not processes_with("hunter2")
 

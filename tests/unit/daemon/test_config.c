@@ -313,6 +313,30 @@ secrets_are_not_repeated(void **state)
 	unsetenv("HF_TEST_TOKEN");
 }
 
+/* Issue 5: what must not be in the log is known by where it came from. */
+static void
+values_that_were_filled_in_are_secrets(void **state)
+{
+	(void)state;
+	setenv("HF_TEST_TOKEN", "s3cret-1\nline-2\nx\n", 1);
+	struct config c =
+	    good("mcpServers: {a: {command: x, args: ['-t', 'is ${HF_TEST_TOKEN}', "
+		 "'${HOME}', '${workspaceFolderBasename:-}'], env: {API_KEY: literal, "
+		 "MODE: production, B: '${NONE:-otherwise}', C: '${HF_TEST_TOKEN}'}}}");
+	static const char *const expected[] = {"s3cret-1", "line-2", "otherwise", "literal"};
+	const char *const *at = c.servers[0].secrets;
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+		size_t n = 0;
+		for (size_t k = 0; at[k]; k++)
+			n += strcmp(at[k], expected[i]) == 0;
+		if (n != 1)
+			fail_msg("%s: %zu times", expected[i], n);
+	}
+	assert_null(at[ARRAY_LEN(expected)]);
+	config_done(&c);
+	unsetenv("HF_TEST_TOKEN");
+}
+
 static void
 the_environment_is_built_not_inherited(void **state)
 {
@@ -495,6 +519,7 @@ main(void)
 	    cmocka_unit_test(a_file_of_variables_is_read),
 	    cmocka_unit_test(mistakes_are_told_with_line_and_key),
 	    cmocka_unit_test(the_schema_knows_every_setting),
+	    cmocka_unit_test(values_that_were_filled_in_are_secrets),
 	    cmocka_unit_test(texts_are_filled_in),
 	    cmocka_unit_test(no_file_is_the_defaults),
 	};

@@ -115,6 +115,8 @@ streams_are_read_as_the_standard_says(void **state)
 	expect_events(S("event: x\n\ndata: a\n\n"), 1, S("||a;")); /* no data: forgotten */
 	expect_events(S("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n"), 3,
 		      S("1||a;1||b;||c;")); /* the id stays */
+	expect_events(S("id: 1\n\nevent: x\nid: 2\n\n: 3\n\nid: 4"), 2,
+		      S("1||;2|x|;")); /* issue 5: it counts without data, too */
 	expect_events(S("id: 1\0\ndata: a\n\n"), 1, S("||a;"));
 	expect_events(S("retry: 5\nunknown: x\ndata: a\n\n"), 1, S("||a;"));
 	expect_events(S("data: cut off\n"), 0, S(""));

@@ -4,6 +4,7 @@
 usage: fake_http.py [word...]     words say how it behaves:
 
   modern          answers server/discover
+  modern-if=FILE  the same, once there is such a file; then initialize is 400 without a body
   status=N        every answer has this status, and no body
   probe=N         the answer to server/discover has this status
   probe-null      the answer to server/discover is 400 with a JSON-RPC error without an id
@@ -12,23 +13,28 @@ usage: fake_http.py [word...]     words say how it behaves:
   lose-once       the session is lost before the first tools/call
   header-once     the first tools/call is 400 with -32020
   stream          tools/call answers with an event stream, with progress and a message before
+  old             HTTP+SSE of 2024-11-05: a GET gives a stream, which names the address to post to
+  old=URL         the same, and this is the address
   calls=FILE      appends a line for each tools/call that is done
 """
 import json
+import os
+import queue
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 WORDS = sys.argv[1:]
 once = set()
 session = [0]
-
-
-def has(word):
-    return word in WORDS
+line = queue.Queue()  # what goes to the stream of an old server
 
 
 def value(key):
     return next((w[len(key) + 1:] for w in WORDS if w.startswith(key + "=")), None)
+
+
+def has(word):
+    return word in WORDS or os.path.exists(value(word + "-if") or "")
 
 
 def first(word):
@@ -51,6 +57,9 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def reply(self, status, body=b"", kind="application/json", headers=()):
+        if self.path == "/message" and status == 200:
+            line.put(body)
+            status, body = 202, b"Accepted"
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -71,7 +80,14 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(status, json.dumps({"jsonrpc": "2.0", "id": id, "error": e}).encode())
 
     def do_GET(self):
-        self.reply(405)
+        if not has("old") and not value("old"):
+            return self.reply(405)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"event: endpoint\ndata: %s\n\n" % (value("old") or "/message").encode())
+        while True:
+            self.wfile.write(b"event: message\ndata: %s\n\n" % line.get())
 
     def do_DELETE(self):
         self.reply(200)
@@ -79,6 +95,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         method, id = m.get("method"), m.get("id")
+        if (has("old") or value("old")) and self.path != "/message":
+            return self.reply(404, b"<pre>Cannot POST</pre>", "text/html")
         if value("status"):
             return self.reply(int(value("status")))
         if has("html"):
@@ -106,11 +124,13 @@ class Handler(BaseHTTPRequestHandler):
             self.error(200, id, -32601)
 
     def initialize(self, id):
+        if has("modern") and value("modern-if"):
+            return self.reply(400)
         if has("modern"):
             return self.error(400, id, -32022, data={"supported": ["2026-07-28"]})
         if has("sessions"):
             session[0] += 1
-        self.result(id, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+        self.result(id, {"protocolVersion": "2024-11-05" if has("old") else "2025-11-25", "capabilities": {"tools": {}},
                          "serverInfo": {"name": "fake", "version": "1"}},
                     [("Mcp-Session-Id", str(session[0]))] if has("sessions") else [])
 

@@ -6,6 +6,7 @@ usage: fake_server.py [word...]     words say how it behaves:
   modern            answers server/discover (else: legacy, answers it with -32601)
   mute              never answers anything
   mute-probe        never answers server/discover
+  slow              hears nothing until initialize has come: then it answers all of it in order
   exit-probe        ends when server/discover comes
   exit-start        ends at once, with status 3 and words on stderr
   nul-probe         answers server/discover with an error without an id
@@ -90,7 +91,19 @@ def text(id, s):
     result(id, {"content": [{"type": "text", "text": s}]})
 
 
+held = []
+
+
 def read():
+    """The next message; a slow server has heard none before initialize came."""
+    if has("slow") and not held and "slow" not in once:
+        once.add("slow")
+        while not held or held[-1].get("method") != "initialize":
+            held.append(read_line())
+    return held.pop(0) if held else read_line()
+
+
+def read_line():
     line = sys.stdin.buffer.readline()
     if not line:
         if has("ignore-eof") or has("linger"):
@@ -117,6 +130,12 @@ def t_hang(m):
     pass
 
 
+def t_stuck(m):
+    """Hears and says nothing any more."""
+    while True:
+        time.sleep(60)
+
+
 def t_late(m):
     """Answers only when the next request has come, with its own id first."""
     later.append(m["id"])
@@ -130,6 +149,12 @@ def t_flush(m):
 
 def t_crash(m):
     sys.stderr.write("the end is near\n")
+    sys.stderr.flush()
+    os._exit(7)
+
+
+def t_leak(m):
+    sys.stderr.write(m["params"]["arguments"]["text"] + "\n")
     sys.stderr.flush()
     os._exit(7)
 
@@ -311,6 +336,7 @@ def t_capability(m):
 
 def t_closes_stdin(m):
     os.close(0)
+    note("notifications/message", {"level": "info", "data": "closed"})
     while True:
         time.sleep(60)
 

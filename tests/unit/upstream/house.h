@@ -159,7 +159,7 @@ struct server {
 	const char *words[WORDS];
 	unsigned timeout_ms, max_ms, start_ms, idle_ms, concurrency;
 	bool no_probe;
-	const char *const *roots;
+	const char *const *roots, *const *secrets;
 	const char *problem;
 };
 
@@ -204,6 +204,7 @@ house_servers(const struct server *servers, size_t count)
 		    .concurrency = servers[i].concurrency,
 		    .no_probe = servers[i].no_probe,
 		    .roots = servers[i].roots,
+		    .secrets = servers[i].secrets,
 		    .problem = str_of(servers[i].problem),
 		};
 	}

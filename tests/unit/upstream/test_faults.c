@@ -111,9 +111,79 @@ a_server_that_says_nothing_is_replaced(void **state)
 	(void)state;
 	struct upstream *u = house_started((struct server){.timeout_ms = 150});
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(CALL(u, "hang")->code, E_TIMEOUT);
+		assert_int_equal(CALL(u, "stuck")->code, E_TIMEOUT);
 	UNTIL(upstream_state(u) == UPSTREAM_FAILED);
 	assert_non_null(strstr(house_shown(u), "not said a word"));
+	assert_int_equal(CALL(u, "echo")->code, 0);
+}
+
+/* Issue 5: tool calls have a clock of their own, and what it says must count as much. */
+static void
+test_5_it_is_replaced_when_others_have_the_clock(void **state)
+{
+	struct call last = {.spec.timeout_ms = UINT_MAX, .spec.max_ms = UINT_MAX};
+
+	(void)state;
+	struct upstream *u = house_started((struct server){.timeout_ms = 150});
+	call_begin(&last, u, "stuck");
+	while (upstream_state(u) == UPSTREAM_STARTED) {
+		struct call c = {.spec.timeout_ms = UINT_MAX, .spec.max_ms = UINT_MAX};
+		call_begin(&c, u, "echo");
+		exchange_expire(c.x);
+		UNTIL(c.over);
+		assert_int_equal(c.code, E_CANCELLED);
+	}
+	assert_int_equal(upstream_state(u), UPSTREAM_FAILED);
+	assert_non_null(strstr(house_shown(u), "not said a word"));
+	UNTIL(last.over); /* as in a crash */
+	assert_int_equal(last.code, E_UNAVAILABLE);
+	assert_non_null(strstr(last.text, "went away while it worked"));
+	assert_true(last.sent);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+}
+
+/* Issue 5: one that is slow with a tool, or that people lose patience with, says so when asked. */
+static void
+test_5_a_server_that_is_slow_with_one_tool_stays(void **state)
+{
+	static const char *const eras[] = {NULL, "modern"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(eras); i++) {
+		struct upstream *u = house_started((struct server){.words = {eras[i]}});
+		int pid = server_pid(u);
+		for (int n = 0; n < 9; n++) {
+			struct call c = {0};
+			call_begin(&c, u, "hang");
+			exchange_expire(c.x);
+			UNTIL(c.over);
+		}
+		assert_int_equal(CALL(u, "echo")->code, 0);
+		assert_int_equal(upstream_state(u), UPSTREAM_STARTED);
+		assert_int_equal(server_pid(u), pid);
+	}
+}
+
+/* Issue 5: who has closed its stdin hears nothing: what is sent to it is not waited for. */
+static void
+test_5_a_server_that_reads_no_more_is_replaced(void **state)
+{
+	static const char *const tools[] = {"hang", "closes_stdin", "echo"};
+	struct call calls[3] = {0};
+
+	(void)state;
+	struct upstream *u = house_started((struct server){0});
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		if (i == 2)
+			UNTIL(messages.len > 0); /* it says that it has */
+		calls[i].spec.timeout_ms = UINT_MAX;
+		call_begin(&calls[i], u, tools[i]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		UNTIL(calls[i].over);
+		assert_int_equal(calls[i].code, E_UNAVAILABLE);
+	}
+	assert_non_null(strstr(house_shown(u), "closed its stdin"));
 	assert_int_equal(CALL(u, "echo")->code, 0);
 }
 
@@ -211,6 +281,59 @@ a_server_with_a_problem_is_not_started(void **state)
 	assert_null(strstr(house_shown(u), "\"pid\""));
 }
 
+/* ---- words ---- */
+
+static struct buf said; /* by the log */
+
+static void
+said_log(const char *line, size_t len, void *arg)
+{
+	(void)arg;
+	buf_add(&said, (struct str){line, len});
+	loop_stop(loop);
+}
+
+#define KEY_LINE "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+
+/* Issue 5: what was filled in for a server, and what looks like a secret, is not in the log. */
+static void
+test_5_secrets_of_its_stderr_are_not_told(void **state)
+{
+	static const char *const secrets[] = {"hunter2-of-ours", "hunter2", NULL};
+	static const struct {
+		const char *text, *told, *last;
+	} rows[] = {
+	    {"it is hunter2-of-ours, or hunter2hunter2; no more",
+	     "it is [REDACTED-SECRET], or "
+	     "[REDACTED-SECRET][REDACTED-SECRET]; no more",
+	     "no more"},
+	    {"ghp_0123456789abcdefghijABCDEFGHIJ012345 it was", "[REDACTED-SECRET] it was",
+	     "it was"},
+	    {"-----BEGIN PRIVATE KEY-----\n" KEY_LINE "\n" KEY_LINE
+	     "\n-----END PRIVATE KEY-----\nfin",
+	     "fin", "fin"},
+	};
+
+	(void)state;
+	said = BUF_INIT(MIB);
+	log_set_sink(said_log, NULL);
+	struct upstream *u = house_started((struct server){.secrets = secrets});
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct call c = {.argument = rows[i].text};
+		upstream_restart(u); /* its back-off grows with every fall */
+		call(&c, u, "leak");
+		assert_int_equal(c.code, E_UNAVAILABLE);
+		UNTIL(strstr(buf_z(&said), rows[i].told));
+		assert_non_null(strstr(house_shown(u), rows[i].last)); /* its last words */
+		assert_null(strstr(house_shown(u), "hunter2"));
+	}
+	assert_null(strstr(buf_z(&said), "hunter2"));
+	assert_null(strstr(buf_z(&said), "ghp_"));
+	assert_null(strstr(buf_z(&said), "MIIEvQ"));
+	log_set_sink(house_log, NULL);
+	buf_done(&said);
+}
+
 /* ---- lists ---- */
 
 static void
@@ -239,11 +362,15 @@ main(void)
 	    TEST(every_fault_ends_and_harms_nobody),
 	    TEST(a_late_answer_is_dropped),
 	    TEST(a_server_that_says_nothing_is_replaced),
+	    TEST(test_5_it_is_replaced_when_others_have_the_clock),
+	    TEST(test_5_a_server_that_is_slow_with_one_tool_stays),
+	    TEST(test_5_a_server_that_reads_no_more_is_replaced),
 	    TEST(a_server_that_never_answers_fails),
 	    TEST(a_program_that_is_not_there_is_named),
 	    TEST(a_crash_loop_ends_in_quarantine),
 	    TEST(a_server_that_lingers_is_started_again),
 	    TEST(a_server_with_a_problem_is_not_started),
+	    TEST(test_5_secrets_of_its_stderr_are_not_told),
 	    TEST(lists_that_do_not_end_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,149 @@ pins_are_bounded(void **state)
 	buf_done(&list);
 }
 
+/* `count` tools NAME-0... of so many bytes each. */
+static void
+take_large(struct known *k, struct buf *list, const char *name, unsigned count, size_t bytes)
+{
+	buf_reset(list);
+	for (unsigned i = 0; i < count; i++) {
+		buf_addf(list, "%c{\"name\":\"%s-%u\",\"inputSchema\":{},\"x\":\"", i ? ',' : '[',
+			 name, i);
+		for (size_t n = 0; n < bytes; n++)
+			buf_addc(list, 'x');
+		buf_addz(list, "\"}");
+	}
+	buf_addc(list, ']');
+	assert_false(buf_failed(list));
+	take(k, buf_z(list));
+}
+
+static size_t
+written_bytes(const struct known *k)
+{
+	struct buf text = BUF_INIT(LIMIT_UPSTREAM_KNOWN);
+
+	known__write(k, S("n"), S("digest"), &text);
+	assert_false(buf_failed(&text));
+	size_t bytes = text.len;
+	buf_done(&text);
+	return bytes;
+}
+
+/* Issue 5: definitions that vanish are forgotten when they are too many; their pins never. */
+static void
+test_5_what_has_gone_takes_little_room(void **state)
+{
+	struct known k = {0};
+	struct buf list = BUF_INIT(LIMIT_UPSTREAM_LIST_BYTES);
+	struct err e;
+	char name[16];
+
+	(void)state;
+	for (unsigned round = 0; round < 8; round++) {
+		snprintf(name, sizeof(name), "r%u", round);
+		take_large(&k, &list, name, 7, MIB);
+		assert_int_equal(k.count, 7);
+		assert_int_equal(k.left_out, 0);
+		assert_true(written_bytes(&k) <= LIMIT_UPSTREAM_SHELF + KIB);
+	}
+	/* Back as it was: the pin proves it, and it is listed as it is. */
+	take_large(&k, &list, "r0", 7, MIB);
+	assert_int_equal(k.count, 7);
+	assert_int_equal(k.changed, 0);
+	assert_int_equal(json_str(json_get(k.tools[0].definition, S("x"))).len, MIB);
+	/* Back as another: shown, and not taken; nor is it when it stays so. */
+	for (int i = 0; i < 2; i++) {
+		take_large(&k, &list, "r1", 7, 1);
+		assert_int_equal(k.count, 7);
+		assert_int_equal(k.changed, 7);
+		assert_null(json_get(k.tools[0].definition, S("x")));
+		assert_true(str_is(json_str(json_get(k.tools[0].changed, S("x"))), "x"));
+	}
+	/* And what it was is known again when it comes back. */
+	take_large(&k, &list, "r1", 7, MIB);
+	assert_int_equal(k.changed, 0);
+	assert_int_equal(json_str(json_get(k.tools[0].definition, S("x"))).len, MIB);
+	take_large(&k, &list, "r2", 7, 1);
+	assert_int_equal(known__accept(&k, (struct str){NULL, 0}, &e), 0);
+	assert_int_equal(k.changed, 0);
+	known__done(&k);
+	buf_done(&list);
+}
+
+/* Issue 5: short values take more room in memory than they do as text. */
+static void
+test_5_memory_counts_and_not_text_alone(void **state)
+{
+	struct known k = {0};
+	struct buf list = BUF_INIT(LIMIT_UPSTREAM_LIST_BYTES);
+	struct err e;
+	bool new;
+
+	(void)state;
+	buf_addz(&list, "[" B ",{\"name\":\"a\",\"inputSchema\":{},\"x\":[0");
+	while (list.len < LIMIT_UPSTREAM_LIST_BYTES - 8)
+		buf_addz(&list, ",0");
+	buf_addz(&list, "]}]");
+	take(&k, "[" A1 "]");
+	assert_int_equal(known__take(&k, LIST_TOOLS, buf_str(&list), &new, &e), E_TOO_LARGE);
+	assert_int_equal(k.count, 1); /* as it was */
+	assert_int_equal(k.left_out, 2);
+	assert_true(json_doc_bytes(k.shelf.doc) < KIB);
+	known__done(&k);
+	buf_done(&list);
+}
+
+/* Issue 5: nor does what a server shrinks again when it was accepted; what is new is left out. */
+static void
+test_5_a_shelf_that_is_full_takes_nothing_new(void **state)
+{
+	struct known k = {0}, back = {0};
+	struct buf list = BUF_INIT(LIMIT_UPSTREAM_LIST_BYTES),
+		   text = BUF_INIT(LIMIT_UPSTREAM_KNOWN);
+	char path[] = "/tmp/holdfast-known-XXXXXX";
+	struct err e;
+	bool new;
+
+	(void)state;
+	for (unsigned round = 0; round < 6; round++) {
+		buf_reset(&list);
+		for (unsigned i = 0; i <= round; i++) {
+			buf_addf(&list, "%c{\"name\":\"%u\",\"inputSchema\":{},\"x\":\"",
+				 i ? ',' : '[', i);
+			for (size_t n = 0; i == round && n < 7 * MIB; n++)
+				buf_addc(&list, 'x');
+			buf_addz(&list, "\"}");
+		}
+		buf_addc(&list, ']');
+		take(&k, buf_z(&list));
+		assert_int_equal(k.count + k.left_out, round + 1);
+	}
+	assert_int_equal(k.count, 3); /* 24 MiB */
+	assert_int_equal(k.changed, 3);
+	/* The largest that there is can be read again. */
+	buf_reset(&list);
+	buf_addz(&list, "[\"");
+	while (list.len < LIMIT_UPSTREAM_LIST_BYTES - 2)
+		buf_addc(&list, 'x');
+	buf_addz(&list, "\"]");
+	for (int i = LIST_PROMPTS; i < LIST__COUNT; i++)
+		assert_int_equal(known__take(&k, (enum upstream_list)i, buf_str(&list), &new, &e),
+				 0);
+	known__write(&k, S("n"), S("digest"), &text);
+	assert_false(buf_failed(&text));
+	int fd = mkstemp(path);
+	assert_true(write(fd, text.ptr, text.len) == (ssize_t)text.len);
+	close(fd);
+	assert_int_equal(known__load(&back, path, S("digest"), &e), 0);
+	assert_int_equal(back.count, 3);
+	unlink(path);
+	known__done(&k);
+	known__done(&back);
+	buf_done(&list);
+	buf_done(&text);
+}
+
 int
 main(void)
 {
@@ -165,6 +308,9 @@ main(void)
 	    cmocka_unit_test(what_was_seen_first_counts),
 	    cmocka_unit_test(a_file_says_what_was_written),
 	    cmocka_unit_test(pins_are_bounded),
+	    cmocka_unit_test(test_5_what_has_gone_takes_little_room),
+	    cmocka_unit_test(test_5_memory_counts_and_not_text_alone),
+	    cmocka_unit_test(test_5_a_shelf_that_is_full_takes_nothing_new),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

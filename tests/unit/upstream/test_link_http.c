@@ -175,6 +175,12 @@ on_failed(void *arg, uint64_t id, int status, struct str body, const struct err 
 }
 
 static void
+on_alive(void *arg)
+{
+	(void)arg;
+}
+
+static void
 on_closed(void *arg, const struct err *how)
 {
 	struct scene *s = arg;
@@ -201,6 +207,7 @@ scene_link(struct scene *s, const char *const *headers)
 {
 	struct link_events ev = {.message = on_message,
 				 .failed = on_failed,
+				 .alive = on_alive,
 				 .closed = on_closed,
 				 .arg = s};
 	char url[64];
@@ -638,6 +645,28 @@ a_legacy_stream_is_taken_up_where_it_broke_off(void **state)
 }
 
 static void
+play_polled(struct scene *s, struct http_request *r)
+{
+	char place[32];
+
+	snprintf(place, sizeof(place), "id: a-%u\nretry: 1\n\n", s->seen);
+	reply_events(s, r, s->seen > LIMIT_LINK_RETRIES + 1 ? EVENT(ANSWER("4")) : place, true);
+}
+
+/* Issue 5: an id counts where nothing else is in its event, and each is a sign of life. */
+static void
+test_5_an_id_alone_says_where_to_begin_again(void **state)
+{
+	struct scene *s = *state;
+
+	s->play = play_polled;
+	legacy(s, 4, "tools/call");
+	scene_wait(s, &s->message_count, 1);
+	assert_int_equal(s->failures, 0);
+	assert_non_null(strstr(buf_z(&s->log), "\nGET a-1\nGET a-2\nGET a-3\n"));
+}
+
+static void
 play_nothing_more(struct scene *s, struct http_request *r)
 {
 	reply_events(s, r, s->seen == 1 ? "id: a-1\nretry: 1\ndata: \n\n" : "", true);
@@ -1027,6 +1056,7 @@ main(void)
 	    TEST(an_answer_to_another_is_not_taken),
 	    TEST(a_modern_stream_that_ends_is_lost),
 	    TEST(a_legacy_stream_is_taken_up_where_it_broke_off),
+	    TEST(test_5_an_id_alone_says_where_to_begin_again),
 	    TEST(but_not_for_ever),
 	    TEST(test_5_who_does_not_resume_has_taken_the_request),
 	    TEST(a_dropped_request_closes_its_stream),

@@ -73,6 +73,8 @@ static const struct {
     {{"modern", "refuse-version"}, "\"era\":\"modern\""},
     {{"nul-probe"}, "\"era\":\"legacy\""},
     {{"mute-probe"}, "\"era\":\"legacy\""},
+    {{"slow"}, "\"era\":\"legacy\""},
+    {{"slow", "modern"}, "\"era\":\"modern\""}, /* issue 5 */
     {{"exit-probe"}, "\"era\":\"legacy\""},
     {{"modern", "version=2030-01-01"}, NULL},
     {{"version=2030-01-01"}, NULL},
@@ -118,10 +120,16 @@ that_one_is_legacy_is_remembered(void **state)
 	assert_int_equal(times(file_text(log.path), "server/discover"), 1);
 	house_end();
 	house_make();
-	house_started(s);
+	struct upstream *u = house_server(s);
+	assert_int_equal(CALL(u, "echo")->code, 0);
 	assert_int_equal(times(file_text(count.path), "\n"), 3);
 	assert_int_equal(times(file_text(log.path), "server/discover"), 1);
 	assert_int_equal(times(file_text(log.path), "\"initialize\""), 2);
+	/* Issue 5: until a person wants it started anew. */
+	upstream_restart(u);
+	UNTIL(upstream_state(u) != UPSTREAM_STARTED);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+	assert_int_equal(times(file_text(log.path), "server/discover"), 2);
 }
 
 static void
@@ -706,6 +714,39 @@ the_level_of_messages_is_told(void **state)
 	assert_non_null(strstr(file_text(log.path), "\"params\":{\"level\":\"warning\"}"));
 }
 
+/* Issue 5: who listens to a resource still does when the server's settings are others. */
+static void
+test_5_subscriptions_outlive_a_change_of_settings(void **state)
+{
+	static const char *const eras[] = {"start-garbage", "modern"};
+	static const char *const wishes[] = {"\"resources/subscribe\"",
+					     "\"resourceSubscriptions\":[\"x://1\"]"};
+	struct file log;
+	struct err e;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(eras); i++) {
+		file_name(&log, eras[i]);
+		snprintf(log.word, sizeof(log.word), "log=%s", log.path);
+		struct server s = {.name = eras[i], .words = {eras[i], log.word}};
+		struct upstream *u = house_started(s);
+		upstream_log_level(u, 0);
+		assert_int_equal(upstream_subscribe(u, S("x://1"), true, &e), 0);
+		while (times(file_text(log.path), wishes[i]) < 1)
+			assert_int_equal(CALL(u, "echo")->code, 0);
+		s.idle_ms = 1234567;
+		struct upstream *new = house_server(s);
+		assert_ptr_not_equal(new, u);
+		/* Nobody calls it: it is started for those who listen. */
+		UNTIL(upstream_state(new) == UPSTREAM_STARTED);
+		while (times(file_text(log.path), wishes[i]) < 2)
+			assert_int_equal(CALL(new, "echo")->code, 0);
+		if (i == 0)
+			assert_int_equal(times(file_text(log.path), "logging/setLevel"), 2);
+		assert_int_equal(upstream_subscribe(new, S("x://1"), false, &e), 0);
+	}
+}
+
 int
 main(void)
 {
@@ -738,6 +779,7 @@ main(void)
 	    TEST(resources_are_listened_to_in_both_eras),
 	    TEST(who_follows_is_told_what_is_listened_to),
 	    TEST(the_level_of_messages_is_told),
+	    TEST(test_5_subscriptions_outlive_a_change_of_settings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

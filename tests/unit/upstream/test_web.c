@@ -89,6 +89,8 @@ static const struct {
     {{"probe=405"}, "\"era\":\"legacy\"", true},
     {{"probe-null"}, "\"era\":\"legacy\"", true},
     {{"sessions"}, "\"era\":\"legacy\"", true},
+    {{"old"}, "\"era\":\"legacy\",\"version\":\"2024-11-05\"", true},
+    {{"old=http://127.0.0.2:1/message"}, "an address that is not its own", false},
     {{"probe=500"}, "HTTP 500", false},
     {{"status=401"}, "wants credentials (HTTP 401)", false},
     {{"status=403"}, "HTTP 403", false},
@@ -113,6 +115,26 @@ the_era_is_found_by_status(void **state)
 			fail_msg("%zu: %s", i, house_shown(u));
 		fake_end();
 	}
+}
+
+/* Issue 5: what was legacy may be modern now, and need not say so in words of MCP. */
+static void
+a_server_that_is_no_longer_legacy_is_asked_anew(void **state)
+{
+	char path[128], word[160];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/modern", dir);
+	snprintf(word, sizeof(word), "modern-if=%s", path);
+	struct upstream *u = web_started((const char *const[]){word, NULL});
+	assert_non_null(strstr(house_shown(u), "\"era\":\"legacy\""));
+	house_end();
+	fclose(fopen(path, "w"));
+	house_make();
+	u = web_server("web");
+	assert_int_equal(upstream_state(u), UPSTREAM_KNOWN);
+	assert_int_equal(CALL(u, "echo")->code, 0);
+	assert_non_null(strstr(house_shown(u), "\"era\":\"modern\""));
 }
 
 static void
@@ -169,6 +191,28 @@ a_stream_ends_with_the_answer(void **state)
 	assert_string_equal(CALL(u, "echo")->text, "streamed");
 }
 
+/* HTTP+SSE: all answers come by one stream, and without it there is no server. */
+static void
+an_old_server_is_spoken_to_by_two_addresses(void **state)
+{
+	struct call calls[4] = {0};
+
+	(void)state;
+	struct upstream *u = web_started((const char *const[]){"old", NULL});
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		calls[i].argument = (const char *[]){"a", "b", "c", "d"}[i];
+		call_begin(&calls[i], u, "echo");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		UNTIL(calls[i].over);
+		assert_int_equal(calls[i].code, 0);
+		assert_string_equal(calls[i].text, calls[i].argument);
+	}
+	assert_int_equal(CALL(u, "missing")->rpc, RPC_PARAMS);
+	fake_end();
+	UNTIL(upstream_state(u) == UPSTREAM_FAILED);
+}
+
 static void
 a_server_that_is_gone_has_done_nothing(void **state)
 {
@@ -192,10 +236,12 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, house_setup, teardown)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_era_is_found_by_status),
+	    TEST(a_server_that_is_no_longer_legacy_is_asked_anew),
 	    TEST(a_lost_session_is_begun_anew_and_nothing_is_done_twice),
 	    TEST(headers_that_were_wrong_are_made_anew_once),
 	    TEST(errors_of_the_server_are_given_as_they_came),
 	    TEST(a_stream_ends_with_the_answer),
+	    TEST(an_old_server_is_spoken_to_by_two_addresses),
 	    TEST(a_server_that_is_gone_has_done_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
