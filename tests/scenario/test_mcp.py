@@ -475,6 +475,27 @@ def test_a_gateway_that_goes_away_is_told(box, client):
     until(lambda: b"the gateway ended" in c.errors, "it says so")
 
 
+def of_process(pid):
+    """(parent, process group, session)"""
+    with open("/proc/%d/stat" % pid) as file:
+        return [int(n) for n in file.read().rpartition(")")[2].split()[1:4]]
+
+
+@with_clients
+def test_5_the_daemon_is_no_descendant_of_its_client(box, client):
+    c = client()
+    c.alive()
+    daemon = json.loads(box.run("status", "--json").stdout)["pid"]
+    parent, group, session = of_process(daemon)
+    assert group == session == daemon
+    while parent > 1:
+        assert parent != c.process.pid
+        parent = of_process(parent)[0]
+    assert os.readlink("/proc/%d/cwd" % daemon) == "/"
+    files = [os.readlink("/proc/%d/fd/%d" % (daemon, fd)) for fd in range(3)]
+    assert files == ["/dev/null", "/dev/null", os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "daemon.log")], files
+
+
 @with_clients
 def test_it_starts_a_daemon_that_others_share(box, client):
     box.write("a.txt", "alpha")
