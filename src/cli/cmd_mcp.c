@@ -6,6 +6,7 @@
 #include "cli/attach.h"
 #include "cli/background.h"
 #include "cli/find.h"
+#include "cli/holder.h"
 
 static int
 attach(const struct args *a, struct api **ret, struct err *e)
@@ -19,6 +20,18 @@ attach(const struct args *a, struct api **ret, struct err *e)
 		return background_start(&(struct background){.config = config}, ret, e);
 	if (code == 0 && config)
 		refuse("a gateway is running already: --config has no effect on it");
+	return code;
+}
+
+/* One that was stopped is not started again: somebody wanted that. */
+static int
+attach_again(void *arg, struct api **ret, struct err *e)
+{
+	struct holder holder;
+	int code = api_open(API_DAEMON, NULL, ret, e);
+
+	if (code == E_STOPPING && holder_find(&holder) == HOLDER_FELL)
+		return attach(arg, ret, e);
 	return code;
 }
 
@@ -36,10 +49,13 @@ cmd_mcp(const struct args *a)
 		refuse("%s", err_text(&e));
 		return EXIT_NO_GATEWAY;
 	}
-	code = attach_stdio(api, &(struct attach_wish){.workspace = workspace.text,
-						       .surface = args_value(a, "surface"),
-						       .tenant = args_value(a, "tenant"),
-						       .agent = args_value(a, "agent")});
+	struct attach_wish wish = {.workspace = workspace.text,
+				   .surface = args_value(a, "surface"),
+				   .tenant = args_value(a, "tenant"),
+				   .agent = args_value(a, "agent"),
+				   .again = args_given(a, "standalone") ? NULL : attach_again,
+				   .arg = (void *)a};
+	code = attach_stdio(&api, &wish);
 	api_close(api);
 	return code;
 }
