@@ -29,14 +29,19 @@
 static _Noreturn void
 become_daemon(const struct background *wish, const char *log)
 {
-	const char *argv[10] = {"holdfast", "serve",       "--listen",
+	const char *argv[12] = {"holdfast", "serve",       "--listen",
 				"auto",     "--idle-exit", IDLE_SECONDS};
+	const struct {
+		const char *option, *value;
+	} more[] = {{"--config", wish->config}, {"--workspace", wish->workspace}};
 	size_t n = 6;
 	sigset_t none;
 
-	if (wish->config) {
-		argv[n++] = "--config";
-		argv[n++] = wish->config;
+	for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+		if (!more[i].value)
+			continue;
+		argv[n++] = more[i].option;
+		argv[n++] = more[i].value;
 	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -6,7 +6,8 @@
 #include "cli/api.h"
 
 struct background {
-	const char *config; /* NULL: the usual one */
+	const char *config;    /* NULL: the usual one */
+	const char *workspace; /* NULL: none */
 };
 
 /* It answers then: the one that was started, or whoever was faster. E_CONFIG, E_STOPPING, E_SYSTEM.

@@ -80,15 +80,13 @@ read_log_level(const struct args *a)
 	return EXIT_FINE;
 }
 
-/* Where one is started by hand is where its tools work; one that `holdfast mcp` or the system
- * starts is nowhere. */
+/* Where one is started by hand is where its tools work; one that the system starts is nowhere. */
 static int
 read_workspace(struct daemon *d)
 {
 	if (args_given(d->args, "workspace"))
 		return find_workspace(d->args, &d->workspace);
-	if (d->idle_seconds || !realpath(".", d->workspace.text) ||
-	    strcmp(d->workspace.text, "/") == 0)
+	if (!realpath(".", d->workspace.text) || strcmp(d->workspace.text, "/") == 0)
 		d->workspace.text[0] = '\0';
 	return EXIT_FINE;
 }

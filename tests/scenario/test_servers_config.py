@@ -443,7 +443,40 @@ def test_what_is_accepted_outlives_the_gateway(box):
     until(lambda: (state(g, "tiny") or {}).get("changed") == 1, "the change is noticed")
 
 
+# The workspace
+
+def test_5_the_gateway_that_mcp_starts_has_the_workspace_of_its_client(box):
+    """As README and docs/config.md tell it."""
+    tiny = entry(box, WHERE="${workspaceFolder}")
+    configure(box, {"tiny": tiny})
+    client = Client(box, "--workspace", box.workspace, cwd=box.dir)
+    try:
+        client.initialize()
+        until(lambda: "tiny__env" in [t["name"] for t in client.ask("tools/list")["result"]["tools"]], "the server is up")
+        assert json.loads(client.text("tiny__env"))["WHERE"] == box.workspace
+    finally:
+        assert client.close() == 0
+    assert "quarantined" not in box.run("servers").stdout
+    assert box.run("stop").returncode == 0
+
+
 # Doctor
+
+def test_5_doctor_tells_what_the_running_gateway_does(box):
+    configure(box, {"tiny": entry(box, WHERE="${workspaceFolder}")})
+    daemon = subprocess.Popen([box.program, "serve", "--listen", "none"], cwd="/", env=box.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: box.run("status").returncode == 0, "it serves")
+        seen = box.run("doctor", limit=120)
+        assert seen.returncode == 1, seen.stdout
+        assert re.search(r"wrong +tiny .*running gateway quarantined.*there is no workspace", seen.stdout), seen.stdout
+    finally:
+        box.run("stop")
+        daemon.wait(timeout=40)
+    seen = box.run("doctor", limit=120)
+    assert seen.returncode == 0, seen.stdout
+
 
 def test_doctor_finds_what_is_wrong(box):
     configure(box, {"good": entry(box), "bad": entry(box, DIE="no licence found"), "gone": {"command": "no-such-program-anywhere"},
