@@ -1,6 +1,7 @@
 /* cmd_add.c - a server into the configuration, or out of it. */
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "cli/args.h"
@@ -37,7 +38,7 @@ write_pairs(const struct args *a, const char *option, char between, const char *
 }
 
 static int
-write_command(const struct args *a, struct jw *w)
+write_command(const struct args *a, const struct path *cwd, struct jw *w)
 {
 	jw_member_z(w, "command", a->rest[0]);
 	if (a->rest[1]) {
@@ -47,8 +48,7 @@ write_command(const struct args *a, struct jw *w)
 			jw_z(w, *word);
 		jw_end(w);
 	}
-	if (args_given(a, "cwd"))
-		jw_member_z(w, "cwd", args_value(a, "cwd"));
+	jw_member_z(w, "cwd", cwd->text);
 	return write_pairs(a, "env", '=', "env", w);
 }
 
@@ -84,15 +84,35 @@ check(const struct args *a)
 	return EXIT_FINE;
 }
 
+/* What its words mean, they mean where they were typed: a path that is not whole begins there. ""
+ * of what is not started here. */
 static int
-write_entry(const struct args *a, struct buf *out)
+find_cwd(const struct args *a, struct path *ret)
+{
+	const char *given = args_value(a, "cwd");
+	bool whole = given && strchr("/~$", given[0]);
+	char here[LIMIT_PATH] = "";
+
+	*ret = (struct path){""};
+	if (!a->rest || !a->rest[0])
+		return EXIT_FINE;
+	if (!whole && !getcwd(here, sizeof(here)))
+		return usage_error(a, "there is no current directory; --cwd names one");
+	int n = snprintf(ret->text, sizeof(ret->text), "%s%s%s", here, given && !whole ? "/" : "",
+			 given ? given : "");
+	return n > 0 && (size_t)n < sizeof(ret->text) ? EXIT_FINE
+						      : usage_error(a, "--cwd: too long");
+}
+
+static int
+write_entry(const struct args *a, const struct path *cwd, struct buf *out)
 {
 	struct jw w = jw(out);
 
 	if (args_given(a, "openapi"))
 		return import_entry(a, out);
 	jw_object(&w);
-	int code = (args_given(a, "url") ? write_address : write_command)(a, &w);
+	int code = cwd->text[0] ? write_command(a, cwd, &w) : write_address(a, &w);
 	jw_end(&w);
 	if (code == EXIT_FINE && buf_failed(out))
 		code = usage_error(a, "that is too long");
@@ -124,9 +144,10 @@ tell_server(const struct settings *s, const char *name)
 	return code;
 }
 
-/* Ends with what the running gateway makes of it; `name` NULL: nothing is to come up. */
+/* Ends with what the running gateway makes of it; `name` NULL: nothing is to come up; `cwd` "": it
+ * is not started here. */
 static int
-put(const struct settings *s, struct str text, const char *name)
+put(const struct settings *s, struct str text, const char *name, const char *cwd)
 {
 	bool taken;
 	int code = settings_write(s, text);
@@ -134,6 +155,8 @@ put(const struct settings *s, struct str text, const char *name)
 	if (code != EXIT_FINE)
 		return code;
 	printf("%s is changed\n", s->file.text);
+	if (cwd[0])
+		printf("%s is started in %s\n", name, cwd);
 	if (!s->api)
 		printf("no gateway is running; the next one will use it\n");
 	else if (!s->in_use)
@@ -152,17 +175,19 @@ cmd_add(const struct args *a)
 {
 	struct buf entry = BUF_INIT(LIMIT_CONFIG_BYTES), text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct settings s = {.lock = -1};
+	struct path cwd;
 	struct err e;
 	int code;
 
-	if ((code = check(a)) == EXIT_FINE && (code = write_entry(a, &entry)) == EXIT_FINE &&
+	if ((code = check(a)) == EXIT_FINE && (code = find_cwd(a, &cwd)) == EXIT_FINE &&
+	    (code = write_entry(a, &cwd, &entry)) == EXIT_FINE &&
 	    (code = settings_open(a, &s)) == EXIT_FINE) {
 		bool document = args_given(a, "openapi");
 		if (edit_add(buf_str(&s.text), document ? "openapi" : NULL, str_of(a->words[0]),
 			     buf_str(&entry), args_given(a, "force"), &text, &e) < 0)
 			code = refuse("%s: %s", s.file.text, err_text(&e));
 		else
-			code = put(&s, buf_str(&text), document ? NULL : a->words[0]);
+			code = put(&s, buf_str(&text), document ? NULL : a->words[0], cwd.text);
 	}
 	settings_done(&s);
 	buf_done(&entry);
@@ -182,7 +207,7 @@ cmd_remove(const struct args *a)
 		if (edit_remove(buf_str(&s.text), str_of(a->words[0]), &text, &e) < 0)
 			code = refuse("%s: %s", s.file.text, err_text(&e));
 		else
-			code = put(&s, text.len ? buf_str(&text) : S(""), NULL);
+			code = put(&s, text.len ? buf_str(&text) : S(""), NULL, "");
 	}
 	settings_done(&s);
 	buf_done(&text);

@@ -29,7 +29,7 @@ def call(id, name, arguments):
         open(os.environ["MARK"], "w").close()
         while not os.path.exists(os.environ["MARK"] + ".go"):
             time.sleep(0.02)
-    text = json.dumps(dict(os.environ)) if name == "env" else arguments.get("text", "")
+    text = json.dumps(dict(os.environ)) if name == "env" else os.getcwd() if name == "cwd" else arguments.get("text", "")
     send({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
 
 if os.environ.get("DIE"):
@@ -290,6 +290,20 @@ def test_add_and_remove_keep_comments(box):
     assert open(config_file(box)).read() == before
     assert state(g, "tiny") is None
     assert box.run("remove", "tiny").returncode == 1
+
+
+def test_5_relative_words_of_a_server_mean_what_they_meant_when_it_was_added(box):
+    """`holdfast add files -- npx -y @modelcontextprotocol/server-filesystem .` gave away the home directory."""
+    box.config(AUTO)
+    g = box.serve()
+    here = os.path.realpath(box.make_dir("project"))
+    server(box)
+    for words, where in (([], here), (["--cwd", "."], here + "/."), (["--cwd", "~/"], "~/"), (["--cwd", box.workspace], box.workspace)):
+        added = box.run("add", "tiny", "--force", *words, "--", sys.executable, "../tiny.py", cwd=here)
+        assert added.returncode == 0 and "tiny is started in %s\n" % where in added.stdout, added
+        assert json.dumps(where)[1:-1] in open(config_file(box)).read()
+    assert box.run("add", "tiny", "--force", "-e", "TOOLS=cwd", "--", sys.executable, "../tiny.py", cwd=here).returncode == 0
+    assert g.call(g.session(), "tiny__cwd", {}).text == here
 
 
 def test_several_that_add_at_once_lose_nothing(box):
