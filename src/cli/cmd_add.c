@@ -12,6 +12,8 @@
 #include "cli/term.h"
 #include "json/write.h"
 
+#define NAME_MOST 128 /* as in data/config.schema.json */
+
 /* What the file is to say of it */
 
 /* "NAME=VALUE" and "Name: value" into an object; what is neither is a slip. */
@@ -60,12 +62,54 @@ write_address(const struct args *a, struct jw *w)
 	return write_pairs(a, "header", ':', "headers", w);
 }
 
+/* It becomes a part of addresses and of the names of tools, and stands beside the surfaces. */
+static int
+check_name(const struct args *a)
+{
+	static const char *const taken[] = {"gateway", "proxy", "all", "builtin"};
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.-";
+	const char *name = a->words[0];
+
+	if (!name[0] || name[strspn(name, plain)] || strlen(name) > NAME_MOST)
+		return usage_error(a, "NAME: takes letters, digits, '_', '.' and '-', %d at most",
+				   NAME_MOST);
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+		if (strcmp(name, taken[i]) == 0)
+			return usage_error(a, "NAME: '%s' is a name of the gateway's own", name);
+	return EXIT_FINE;
+}
+
+/* Variables are filled in later, so only what stands there is looked at. */
+static int
+check_url(const struct args *a)
+{
+	struct str url = str_of(args_value(a, "url")), host = url;
+
+	if (str_index(url, ' ') >= 0)
+		return usage_error(a, "--url: has a blank in it");
+	if (str_starts(url, S("${")))
+		return EXIT_FINE;
+	if (str_starts(url, S("http://")))
+		host = str_from(url, 7);
+	else if (str_starts(url, S("https://")))
+		host = str_from(url, 8);
+	if (host.len == url.len)
+		return usage_error(a, "--url: must begin with http:// or https://");
+	if (host.len == 0 || strchr("/?#:", host.ptr[0]))
+		return usage_error(a, "--url: names no host");
+	return EXIT_FINE;
+}
+
 /* One of the two, and only what goes with it. */
 static int
 check(const struct args *a)
 {
 	bool url = args_given(a, "url"), command = a->rest && a->rest[0];
+	int code = check_name(a);
 
+	if (code != EXIT_FINE)
+		return code;
 	if (args_given(a, "openapi")) {
 		if (url || command || args_given(a, "env") || args_given(a, "cwd"))
 			return usage_error(a, "--openapi is neither started nor an MCP server");
@@ -81,7 +125,7 @@ check(const struct args *a)
 		return usage_error(a, "--env and --cwd are for servers that are started here");
 	if (!url && args_given(a, "header"))
 		return usage_error(a, "--header goes with --url");
-	return EXIT_FINE;
+	return url ? check_url(a) : EXIT_FINE;
 }
 
 /* What its words mean, they mean where they were typed: a path that is not whole begins there. ""

@@ -327,6 +327,19 @@ def test_add_makes_the_file_for_its_owner_alone(box):
         assert box.run("add", *words).returncode == 2, words
 
 
+def test_5_add_refuses_what_can_never_work(box):
+    for words, field in [
+            (["--url", "ftp://x"], "--url"), (["--url", "notaurl"], "--url"), (["--url", "http://"], "--url"),
+            (["--url", "https:///mcp"], "--url"), (["--url", "http://a b/"], "--url")]:
+        done = box.run("add", "far", *words)
+        assert done.returncode == 2 and field in done.stderr, (words, done)
+    for name in ("gateway", "proxy", "all", "builtin", "bad name", "a/b", "", "a\nb", "\u00fc", "x" * 129):
+        done = box.run("add", name, "--", "x")
+        assert done.returncode == 2 and "NAME" in done.stderr, (name, done)
+    assert not os.path.exists(config_file(box))
+    assert box.run("add", "by.name_1-x", "--url", "${FAR}/mcp").returncode == 0
+
+
 def test_add_tells_what_is_wrong_with_the_server(box):
     g = box.serve()
     added = box.run("add", "bad", "-e", "DIE=it wants a licence", "--", sys.executable, server(box))
