@@ -131,20 +131,40 @@ look_at_confinement(struct visit *v)
 	buf_done(&text);
 }
 
+/* It, or the nearest one above it that is there. */
+static void
+nearest_path(const struct path *path, struct path *ret)
+{
+	*ret = *path;
+	while (strcmp(ret->text, "/") != 0 && access(ret->text, F_OK) < 0) {
+		char *slash = strrchr(ret->text, '/');
+		slash[slash == ret->text ? 1 : 0] = '\0';
+	}
+}
+
 /* Others must be able to neither read nor write it. */
 static void
 look_at_state(struct visit *v)
 {
-	struct path dir;
+	struct path dir, above;
 	struct stat st;
 	struct err e;
 
-	if (path_state(&dir, &e) < 0)
+	if (path_state(&dir, &e) < 0) {
 		findf(v, BAD, "state", "%s", err_text(&e));
-	else if (stat(dir.text, &st) < 0)
-		findf(v, GOOD, "state", "%s will be made", dir.text);
-	else if (!S_ISDIR(st.st_mode) || access(dir.text, R_OK | W_OK | X_OK) < 0)
+		return;
+	}
+	nearest_path(&dir, &above);
+	bool there = strcmp(dir.text, above.text) == 0;
+	bool usable = stat(above.text, &st) == 0 && S_ISDIR(st.st_mode) &&
+		      access(above.text, R_OK | W_OK | X_OK) == 0;
+	if (!usable && !there)
+		findf(v, BAD, "state", "%s cannot be made: %s cannot be written", dir.text,
+		      above.text);
+	else if (!usable)
 		findf(v, BAD, "state", "%s cannot be written", dir.text);
+	else if (!there)
+		findf(v, GOOD, "state", "%s will be made", dir.text);
 	else if (st.st_mode & 077)
 		findf(v, WARN, "state", "%s can be read by others: chmod 700 it", dir.text);
 	else

@@ -523,6 +523,17 @@ def test_doctor_finds_what_is_wrong(box):
     assert fine.returncode == 0 and "nothing is wrong" in fine.stdout, fine.stdout
 
 
+def test_5_doctor_finds_a_state_that_cannot_be_made(box):
+    assert re.search("ok +state .* will be made", box.run("doctor").stdout)
+    places = [os.path.join(box.write("file", ""), "state")]
+    if os.geteuid() != 0:  # to whom everything is open
+        os.chmod(box.make_dir("shut"), 0o500)
+        places.append(os.path.join(box.dir, "shut", "deep", "state"))
+    for place in places:
+        seen = box.run("doctor", env={"XDG_STATE_HOME": place})
+        assert seen.returncode == 1 and re.search("wrong +state .*cannot be made.*cannot be written", seen.stdout), seen.stdout
+
+
 def test_7_doctor_finds_tools_that_could_not_be_defined(box):
     box.config("""
 definitions:
