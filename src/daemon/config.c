@@ -21,7 +21,7 @@ static const char *const keys[] = {
 };
 
 /* What other clients have at the top of the same files. */
-static const char *const foreign[] = {"globalShortcut", "preferences", "scale", "sandbox"};
+static const char *const foreign[] = {"globalShortcut", "inputs", "preferences", "scale", "sandbox"};
 
 /* Returns 1 when there is no such file. */
 static int
