@@ -588,7 +588,9 @@ def test_a_token_others_can_read_is_refused(box):
 def test_without_token_401_and_no_auth_needs_none(box):
     gateway = box.serve()
     token, gateway.token = gateway.token, None
-    assert gateway.get("/status")[0] == 401
+    assert gateway.refused(401, "unauthorized", "GET", "/status") == "a bearer token is needed"
+    gateway.token = "0" * 64
+    assert gateway.refused(401, "unauthorized", "GET", "/status") == "the bearer token is not the right one"  # issue 5
     gateway.token = token
     gateway.stop()
     open_gateway = box.serve("--no-auth")
