@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "cli/ask.h"
 #include "cli/show.h"
 #include "cli/watch.h"
 #include "json/write.h"
@@ -226,7 +227,7 @@ draw_question_head(const struct watch *w, const struct json *q, int row, size_t 
 		buf_addf(&l.text, "(%zu/%zu) ", at + 1, count);
 	line_add(&l, member(q, "tool_name"));
 	buf_addz(&l.text, " wants to ");
-	line_add(&l, member(q, "side_effects"));
+	line_add(&l, effect_words(member(q, "side_effects")));
 	buf_addz(&l.text, " in ");
 	line_add(&l, member(q, "workspace_path"));
 	put_line(row, INK_BOLD, &l);
