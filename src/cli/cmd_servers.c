@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "base/near.h"
 #include "cli/args.h"
 #include "cli/servers.h"
 #include "cli/show.h"
@@ -59,28 +58,13 @@ import_in(const struct reply *servers, struct str name)
 }
 
 static int
-no_such(const struct reply *servers, const char *name)
-{
-	struct str near = {NULL, 0};
-	unsigned best = NEAR_NONE;
-
-	for (struct json_iter it = json_iter(json_get(servers->root, S("servers")));
-	     json_next(&it);)
-		if (near_better(str_of(name), member(it.value, "name"), &best))
-			near = member(it.value, "name");
-	return refuse("there is no server '%.100s'%s%.*s%s", name,
-		      near.len ? "; did you mean " : "", STR_ARG(near),
-		      near.len ? "?" : "; `holdfast servers` lists them");
-}
-
-static int
 print_one(const struct reply *servers, const char *name, bool json)
 {
 	const struct json *server = server_in(servers, str_of(name));
 	const struct json *import = server ? NULL : import_in(servers, str_of(name));
 
 	if (!server && !import)
-		return no_such(servers, name);
+		return server_refuse(servers, name);
 	if (import && !json) {
 		show_fields(import, import_fields, ARRAY_LEN(import_fields));
 		return EXIT_FINE;

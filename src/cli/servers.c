@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/near.h"
 #include "cli/args.h"
 #include "cli/term.h"
 
@@ -114,6 +115,21 @@ tool_await(struct api *api, const char *tool, unsigned ms)
 		if (!settled)
 			poll(NULL, 0, LOOK_MS);
 	}
+}
+
+int
+server_refuse(const struct reply *servers, const char *name)
+{
+	struct str near = {NULL, 0};
+	unsigned best = NEAR_NONE;
+
+	for (struct json_iter it = json_iter(json_get(servers->root, S("servers")));
+	     json_next(&it);)
+		if (near_better(str_of(name), member(it.value, "name"), &best))
+			near = member(it.value, "name");
+	return refuse("there is no server '%.100s'%s%.*s%s", name,
+		      near.len ? "; did you mean " : "", STR_ARG(near),
+		      near.len ? "?" : "; `holdfast servers` lists them");
 }
 
 void

@@ -470,6 +470,15 @@ def test_what_is_accepted_outlives_the_gateway(box):
     until(lambda: (state(g, "tiny") or {}).get("changed") == 1, "the change is noticed")
 
 
+def test_5_a_server_that_is_not_there_is_said_before_anybody_is_asked(box):
+    configure(box, {"tiny": entry(box)})
+    g = box.serve()
+    started(g, "tiny")
+    for words, said in ((["nosuch"], "there is no server 'nosuch'"), (["tinny"], "did you mean tiny?"), (["tiny"], "has no changed tool")):
+        done = box.run("pins", "accept", *words)
+        assert done.returncode == 1 and said in done.stderr, done
+
+
 # The workspace
 
 def test_5_the_gateway_that_mcp_starts_has_the_workspace_of_its_client(box):
