@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/near.h"
 #include "cli/args.h"
+#include "cli/show.h"
 #include "cli/term.h"
 
 #define LOOK_MS 100
@@ -135,12 +136,14 @@ server_refuse(const struct reply *servers, const char *name)
 void
 server_text(struct buf *out, const struct json *server)
 {
-	int64_t tools = member_int(server, "tools"), changed = member_int(server, "changed");
+	int64_t changed = member_int(server, "changed");
 	struct str problem = member(server, "problem");
 
 	text_safe(out, member(server, "state"), SAFE_LINE);
-	if (!str_is(member(server, "state"), "configured"))
-		buf_addf(out, ", %lld tool%s", (long long)tools, tools == 1 ? "" : "s");
+	if (!str_is(member(server, "state"), "configured")) {
+		buf_addz(out, ", ");
+		offered_text(out, server, true);
+	}
 	if (changed)
 		buf_addf(out, ", %lld changed", (long long)changed);
 	if (problem.len) {

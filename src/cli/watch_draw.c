@@ -367,7 +367,7 @@ draw_servers(const struct watch *w, int row, int height)
 		buf_addz(&l.text, "server ");
 		line_column(&l, member(server, "name"), TOOL_CELLS);
 		line_column(&l, member(server, "state"), 12);
-		buf_addf(&l.text, "%" PRId64 " tools", member_int(server, "tools"));
+		offered_text(&l.text, server, true);
 		if (member_int(server, "changed"))
 			buf_addf(&l.text, ", %" PRId64 " changed (holdfast pins)",
 				 member_int(server, "changed"));

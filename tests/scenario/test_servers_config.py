@@ -479,6 +479,17 @@ def test_5_a_server_that_is_not_there_is_said_before_anybody_is_asked(box):
         assert done.returncode == 1 and said in done.stderr, done
 
 
+def test_5_servers_tell_how_many_tools_they_offer(box):
+    configure(box, {"tiny": {**entry(box), "enabled_tools": ["e*"]}, "whole": entry(box)})
+    g = box.serve()
+    for name in ("tiny", "whole"):
+        started(g, name)
+    assert [(s["tools"], s["offered"]) for s in g.ok("GET", "/servers")["servers"]] == [(3, 2), (3, 3)]
+    shown = box.run("servers").stdout
+    assert re.search(r"tiny .* 2 of 3 ", shown) and re.search(r"whole .* 3 ", shown) and "3 of 3" not in shown, shown
+    assert "started, 2 of 3 tools" in box.run("servers", "restart", "tiny").stdout
+
+
 # The workspace
 
 def test_5_the_gateway_that_mcp_starts_has_the_workspace_of_its_client(box):
