@@ -53,6 +53,15 @@ path_state(struct path *out, struct err *e)
 	return xdg(out, "XDG_STATE_HOME", "/.local/state", "/holdfast", e);
 }
 
+int
+path_in_state(struct path *out, const char *name, struct err *e)
+{
+	struct path dir;
+	int code = xdg(&dir, "XDG_STATE_HOME", "/.local/state", "/holdfast/", e);
+
+	return code < 0 ? code : format(out, e, dir.text, name);
+}
+
 /* Somebody else's directory under /tmp would let them stand between us and our clients. */
 static int
 check_private(const char *dir, struct err *e)

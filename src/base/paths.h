@@ -22,6 +22,7 @@ struct path {
 int path_config(struct path *out, struct err *e);
 int path_config_dir(struct path *out, struct err *e);
 int path_state(struct path *out, struct err *e);
+int path_in_state(struct path *out, const char *name, struct err *e); /* a file there */
 /* Its directory is made (0700) and checked to be ours when `make`. */
 int path_socket(struct path *out, bool make, struct err *e);
 

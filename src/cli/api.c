@@ -6,14 +6,20 @@
 
 #include "base/limits.h"
 #include "cli/args.h"
+#include "cli/holder.h"
 
 int
 api_socket(struct path *out, bool make, struct err *e)
 {
 	const char *named = getenv("HOLDFAST_SOCKET");
+	struct holder holder;
 
-	if (!named || !named[0])
-		return path_socket(out, make, e);
+	if (!named || !named[0]) {
+		if (make || holder_find(&holder) != HOLDER_LIVES || !holder.socket.text[0])
+			return path_socket(out, make, e);
+		*out = holder.socket;
+		return 0;
+	}
 	if (strlen(named) >= sizeof(out->text))
 		return err_set(e, E_CONFIG, "HOLDFAST_SOCKET is too long");
 	memcpy(out->text, named, strlen(named) + 1);

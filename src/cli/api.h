@@ -5,7 +5,8 @@
  *	none does                             ->  one in this process, on a second thread
  *
  * Each exchange has a connection of its own: a person may think for minutes between two, and
- * an idle connection would be gone. HOLDFAST_SOCKET names another socket than the usual one.
+ * an idle connection would be gone. The socket is the one HOLDFAST_SOCKET names, else the one of
+ * the gateway that holds the state directory (holder.h), else the usual one.
  */
 
 #ifndef CLI_API_H

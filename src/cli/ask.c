@@ -80,6 +80,12 @@ show_effect(FILE *f, const struct json *question)
 		show_input(f, question, cut);
 }
 
+struct str
+effect_words(struct str effect)
+{
+	return str_is(effect, "network") ? S("reach the network") : effect;
+}
+
 void
 ask_show(FILE *f, const struct json *question)
 {
@@ -90,7 +96,7 @@ ask_show(FILE *f, const struct json *question)
 	fputs(paint(f, BOLD), f);
 	safe_line(f, "", member(question, "tool_name"), "");
 	fputs(paint(f, PLAIN), f);
-	safe_line(f, " wants to ", member(question, "side_effects"), "");
+	safe_line(f, " wants to ", effect_words(member(question, "side_effects")), "");
 	safe_line(f, " in ", member(question, "workspace_path"), "\n");
 	if (prompt.len)
 		text_block(f, MARGIN, prompt);

@@ -7,6 +7,9 @@
 
 #include "cli/api.h"
 
+/* What a tool does, behind "wants to". */
+struct str effect_words(struct str effect);
+
 /* Who wants to do what, where, and by which rule we ask; then the command or diff in
  * full; behind a diff that is cut the whole input. */
 void ask_show(FILE *f, const struct json *question);

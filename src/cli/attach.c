@@ -6,9 +6,25 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "cli/args.h"
 #include "cli/relay.h"
+
+#define STEADY_MS 10000 /* what lasted so long was no false start */
+
+/* Before each try to get another gateway. */
+static const int pauses_ms[] = {0, 250, 500, 1000, 2000, 4000};
+
+/* A client, and the gateway it is attached to. */
+struct attachment {
+	struct api **api; /* the caller's */
+	const struct attach_wish *wish;
+	struct relay relay;
+	size_t tries;     /* to get another gateway */
+	int wire;         /* to the one there is */
+	struct buf early; /* what it has said already */
+};
 
 /* Who started us, for lists: the client's program. */
 static void
@@ -36,9 +52,9 @@ add_part(struct buf *target, const char *name, const char *value)
 }
 
 static int
-upgrade(struct api *api, const struct attach_wish *wish, int *ret_fd, struct buf *early,
-	struct err *e)
+upgrade(struct attachment *at, struct err *e)
 {
+	const struct attach_wish *wish = at->wish;
 	struct buf target = BUF_INIT(LIMIT_HTTP_FIELD);
 	struct client *c = NULL;
 	int code;
@@ -52,36 +68,64 @@ upgrade(struct api *api, const struct attach_wish *wish, int *ret_fd, struct buf
 	add_part(&target, "&agent=", wish->agent);
 	if (!buf_z(&target))
 		code = err_set(e, E_TOO_LARGE, "the workspace's path is too long");
-	else if ((code = api_connect(api, &c, e)) == 0)
-		code = client_upgrade(c, target.ptr, "mcp-stdio", ret_fd, early, e);
+	else if ((code = api_connect(*at->api, &c, e)) == 0)
+		code = client_upgrade(c, target.ptr, "mcp-stdio", &at->wire, &at->early, e);
 	client_free(c);
 	buf_done(&target);
 	return code;
 }
 
-int
-attach_pipes(struct api *api, const int fds[static 2], const struct attach_wish *wish)
+/* In place of the gateway that was lost. */
+static int
+upgrade_again(struct attachment *at, struct err *e)
 {
-	struct buf early = BUF_INIT(64 * KIB);
-	struct err e;
-	int fd = -1, code;
-
-	if (upgrade(api, wish, &fd, &early, &e) < 0) {
-		refuse("%s", err_text(&e));
-		code = EXIT_NO_GATEWAY;
-	} else {
-		code = relay_run(fds[0], fds[1], fd, buf_str(&early));
-		close(fd);
-		if (code == EXIT_NO_GATEWAY)
-			refuse("the gateway ended the connection: it stopped, or the session was "
-			       "ended");
+	err_set(e, E_STOPPING, "the client cannot be taken to another one");
+	if (!at->wish->again || !relay_can_go_on(&at->relay))
+		return e->code;
+	while (at->tries < ARRAY_LEN(pauses_ms) && relay_rest(&at->relay, pauses_ms[at->tries++])) {
+		api_close(*at->api);
+		*at->api = NULL;
+		buf_reset(&at->early);
+		if (at->wish->again(at->wish->arg, at->api, e) < 0 || upgrade(at, e) < 0)
+			continue;
+		if (relay_resume(&at->relay, at->wire, &at->early))
+			return 0;
+		close(at->wire);
+		err_set(e, E_STOPPING, "it does not take the client");
 	}
-	buf_done(&early);
-	return code;
+	return e->code;
 }
 
 int
-attach_stdio(struct api *api, const struct attach_wish *wish)
+attach_pipes(struct api **api, const int fds[static 2], const struct attach_wish *wish)
+{
+	struct attachment at = {.api = api, .wish = wish, .early = BUF_INIT(LIMIT_LINE_BYTES)};
+	bool lost = false;
+	struct err e;
+
+	relay_init(&at.relay, fds[0], fds[1]);
+	int code = upgrade(&at, &e);
+	while (code == 0) {
+		uint64_t since = clock_mono_ms();
+		lost = relay_run(&at.relay, at.wire, &at.early) == RELAY_LOST;
+		close(at.wire);
+		if (!lost)
+			break;
+		if (clock_mono_ms() - since > STEADY_MS)
+			at.tries = 0;
+		code = upgrade_again(&at, &e);
+	}
+	buf_done(&at.early);
+	int ended_by = relay_done(&at.relay);
+	if (ended_by != EXIT_FINE || code == 0)
+		return ended_by;
+	refuse("%s%s", lost ? "the gateway has ended, and no other could be had: " : "",
+	       err_text(&e));
+	return EXIT_NO_GATEWAY;
+}
+
+int
+attach_stdio(struct api **api, const struct attach_wish *wish)
 {
 	return attach_pipes(api, (const int[2]){STDIN_FILENO, STDOUT_FILENO}, wish);
 }

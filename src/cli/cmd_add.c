@@ -1,6 +1,7 @@
 /* cmd_add.c - a server into the configuration, or out of it. */
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "cli/args.h"
@@ -10,6 +11,8 @@
 #include "cli/settings.h"
 #include "cli/term.h"
 #include "json/write.h"
+
+#define NAME_MOST 128 /* as in data/config.schema.json */
 
 /* What the file is to say of it */
 
@@ -37,7 +40,7 @@ write_pairs(const struct args *a, const char *option, char between, const char *
 }
 
 static int
-write_command(const struct args *a, struct jw *w)
+write_command(const struct args *a, const struct path *cwd, struct jw *w)
 {
 	jw_member_z(w, "command", a->rest[0]);
 	if (a->rest[1]) {
@@ -47,8 +50,7 @@ write_command(const struct args *a, struct jw *w)
 			jw_z(w, *word);
 		jw_end(w);
 	}
-	if (args_given(a, "cwd"))
-		jw_member_z(w, "cwd", args_value(a, "cwd"));
+	jw_member_z(w, "cwd", cwd->text);
 	return write_pairs(a, "env", '=', "env", w);
 }
 
@@ -60,12 +62,54 @@ write_address(const struct args *a, struct jw *w)
 	return write_pairs(a, "header", ':', "headers", w);
 }
 
+/* It becomes a part of addresses and of the names of tools, and stands beside the surfaces. */
+static int
+check_name(const struct args *a)
+{
+	static const char *const taken[] = {"gateway", "proxy", "all", "builtin"};
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_.-";
+	const char *name = a->words[0];
+
+	if (!name[0] || name[strspn(name, plain)] || strlen(name) > NAME_MOST)
+		return usage_error(a, "NAME: takes letters, digits, '_', '.' and '-', %d at most",
+				   NAME_MOST);
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+		if (strcmp(name, taken[i]) == 0)
+			return usage_error(a, "NAME: '%s' is a name of the gateway's own", name);
+	return EXIT_FINE;
+}
+
+/* Variables are filled in later, so only what stands there is looked at. */
+static int
+check_url(const struct args *a)
+{
+	struct str url = str_of(args_value(a, "url")), host = url;
+
+	if (str_index(url, ' ') >= 0)
+		return usage_error(a, "--url: has a blank in it");
+	if (str_starts(url, S("${")))
+		return EXIT_FINE;
+	if (str_starts(url, S("http://")))
+		host = str_from(url, 7);
+	else if (str_starts(url, S("https://")))
+		host = str_from(url, 8);
+	if (host.len == url.len)
+		return usage_error(a, "--url: must begin with http:// or https://");
+	if (host.len == 0 || strchr("/?#:", host.ptr[0]))
+		return usage_error(a, "--url: names no host");
+	return EXIT_FINE;
+}
+
 /* One of the two, and only what goes with it. */
 static int
 check(const struct args *a)
 {
 	bool url = args_given(a, "url"), command = a->rest && a->rest[0];
+	int code = check_name(a);
 
+	if (code != EXIT_FINE)
+		return code;
 	if (args_given(a, "openapi")) {
 		if (url || command || args_given(a, "env") || args_given(a, "cwd"))
 			return usage_error(a, "--openapi is neither started nor an MCP server");
@@ -81,18 +125,38 @@ check(const struct args *a)
 		return usage_error(a, "--env and --cwd are for servers that are started here");
 	if (!url && args_given(a, "header"))
 		return usage_error(a, "--header goes with --url");
-	return EXIT_FINE;
+	return url ? check_url(a) : EXIT_FINE;
+}
+
+/* What its words mean, they mean where they were typed: a path that is not whole begins there. ""
+ * of what is not started here. */
+static int
+find_cwd(const struct args *a, struct path *ret)
+{
+	const char *given = args_value(a, "cwd");
+	bool whole = given && strchr("/~$", given[0]);
+	char here[LIMIT_PATH] = "";
+
+	*ret = (struct path){""};
+	if (!a->rest || !a->rest[0])
+		return EXIT_FINE;
+	if (!whole && !getcwd(here, sizeof(here)))
+		return usage_error(a, "there is no current directory; --cwd names one");
+	int n = snprintf(ret->text, sizeof(ret->text), "%s%s%s", here, given && !whole ? "/" : "",
+			 given ? given : "");
+	return n > 0 && (size_t)n < sizeof(ret->text) ? EXIT_FINE
+						      : usage_error(a, "--cwd: too long");
 }
 
 static int
-write_entry(const struct args *a, struct buf *out)
+write_entry(const struct args *a, const struct path *cwd, struct buf *out)
 {
 	struct jw w = jw(out);
 
 	if (args_given(a, "openapi"))
 		return import_entry(a, out);
 	jw_object(&w);
-	int code = (args_given(a, "url") ? write_address : write_command)(a, &w);
+	int code = cwd->text[0] ? write_command(a, cwd, &w) : write_address(a, &w);
 	jw_end(&w);
 	if (code == EXIT_FINE && buf_failed(out))
 		code = usage_error(a, "that is too long");
@@ -124,9 +188,10 @@ tell_server(const struct settings *s, const char *name)
 	return code;
 }
 
-/* Ends with what the running gateway makes of it; `name` NULL: nothing is to come up. */
+/* Ends with what the running gateway makes of it; `name` NULL: nothing is to come up; `cwd` "": it
+ * is not started here. */
 static int
-put(const struct settings *s, struct str text, const char *name)
+put(const struct settings *s, struct str text, const char *name, const char *cwd)
 {
 	bool taken;
 	int code = settings_write(s, text);
@@ -134,6 +199,8 @@ put(const struct settings *s, struct str text, const char *name)
 	if (code != EXIT_FINE)
 		return code;
 	printf("%s is changed\n", s->file.text);
+	if (cwd[0])
+		printf("%s is started in %s\n", name, cwd);
 	if (!s->api)
 		printf("no gateway is running; the next one will use it\n");
 	else if (!s->in_use)
@@ -152,17 +219,19 @@ cmd_add(const struct args *a)
 {
 	struct buf entry = BUF_INIT(LIMIT_CONFIG_BYTES), text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct settings s = {.lock = -1};
+	struct path cwd;
 	struct err e;
 	int code;
 
-	if ((code = check(a)) == EXIT_FINE && (code = write_entry(a, &entry)) == EXIT_FINE &&
+	if ((code = check(a)) == EXIT_FINE && (code = find_cwd(a, &cwd)) == EXIT_FINE &&
+	    (code = write_entry(a, &cwd, &entry)) == EXIT_FINE &&
 	    (code = settings_open(a, &s)) == EXIT_FINE) {
 		bool document = args_given(a, "openapi");
 		if (edit_add(buf_str(&s.text), document ? "openapi" : NULL, str_of(a->words[0]),
 			     buf_str(&entry), args_given(a, "force"), &text, &e) < 0)
 			code = refuse("%s: %s", s.file.text, err_text(&e));
 		else
-			code = put(&s, buf_str(&text), document ? NULL : a->words[0]);
+			code = put(&s, buf_str(&text), document ? NULL : a->words[0], cwd.text);
 	}
 	settings_done(&s);
 	buf_done(&entry);
@@ -182,7 +251,7 @@ cmd_remove(const struct args *a)
 		if (edit_remove(buf_str(&s.text), str_of(a->words[0]), &text, &e) < 0)
 			code = refuse("%s: %s", s.file.text, err_text(&e));
 		else
-			code = put(&s, text.len ? buf_str(&text) : S(""), NULL);
+			code = put(&s, text.len ? buf_str(&text) : S(""), NULL, "");
 	}
 	settings_done(&s);
 	buf_done(&text);

@@ -43,6 +43,7 @@ struct visit {
 	size_t counts[VERDICTS];
 	struct buf said; /* what was logged meanwhile, lines of JSON */
 	pthread_mutex_t lock;
+	struct reply running; /* the servers of the gateway that runs; empty: there is none */
 };
 
 /* One finding; text is safe. `more` is shown below it, or {NULL,0}. */
@@ -130,20 +131,40 @@ look_at_confinement(struct visit *v)
 	buf_done(&text);
 }
 
+/* It, or the nearest one above it that is there. */
+static void
+nearest_path(const struct path *path, struct path *ret)
+{
+	*ret = *path;
+	while (strcmp(ret->text, "/") != 0 && access(ret->text, F_OK) < 0) {
+		char *slash = strrchr(ret->text, '/');
+		slash[slash == ret->text ? 1 : 0] = '\0';
+	}
+}
+
 /* Others must be able to neither read nor write it. */
 static void
 look_at_state(struct visit *v)
 {
-	struct path dir;
+	struct path dir, above;
 	struct stat st;
 	struct err e;
 
-	if (path_state(&dir, &e) < 0)
+	if (path_state(&dir, &e) < 0) {
 		findf(v, BAD, "state", "%s", err_text(&e));
-	else if (stat(dir.text, &st) < 0)
-		findf(v, GOOD, "state", "%s will be made", dir.text);
-	else if (!S_ISDIR(st.st_mode) || access(dir.text, R_OK | W_OK | X_OK) < 0)
+		return;
+	}
+	nearest_path(&dir, &above);
+	bool there = strcmp(dir.text, above.text) == 0;
+	bool usable = stat(above.text, &st) == 0 && S_ISDIR(st.st_mode) &&
+		      access(above.text, R_OK | W_OK | X_OK) == 0;
+	if (!usable && !there)
+		findf(v, BAD, "state", "%s cannot be made: %s cannot be written", dir.text,
+		      above.text);
+	else if (!usable)
 		findf(v, BAD, "state", "%s cannot be written", dir.text);
+	else if (!there)
+		findf(v, GOOD, "state", "%s will be made", dir.text);
 	else if (st.st_mode & 077)
 		findf(v, WARN, "state", "%s can be read by others: chmod 700 it", dir.text);
 	else
@@ -249,10 +270,18 @@ words_of(struct visit *v, struct str server, struct buf *out)
 		}
 }
 
+static bool
+is_out_of_use(const struct json *server)
+{
+	return str_is(member(server, "state"), "failed") ||
+	       str_is(member(server, "state"), "quarantined");
+}
+
 static void
 look_at_server(struct visit *v, const struct json *server)
 {
 	struct str state = member(server, "state");
+	const struct json *there = server_in(&v->running, member(server, "name"));
 	bool good = str_is(state, "started") || str_is(state, "known");
 	struct buf name = BUF_INIT(4 * KIB), text = BUF_INIT(16 * KIB), words = BUF_INIT(64 * KIB);
 
@@ -267,6 +296,12 @@ look_at_server(struct visit *v, const struct json *server)
 	}
 	if (!good)
 		words_of(v, member(server, "name"), &words);
+	/* It has variables and a workspace of its own. */
+	if (good && is_out_of_use(there)) {
+		good = false;
+		buf_addz(&text, "; but in the running gateway ");
+		server_text(&text, there);
+	}
 	const char *what = buf_z(&name);
 	find(v, good ? GOOD : BAD, what ? what : "server", buf_str(&text), buf_str(&words));
 	buf_done(&name);
@@ -313,6 +348,10 @@ look_at_servers(struct visit *v, const char *file)
 	struct api *api = NULL;
 	struct err e;
 
+	if (!file && api_open(API_DAEMON, NULL, &api, &e) == 0) {
+		(void)api_get(api, &v->running, "/servers");
+		api_close(api);
+	}
 	log_set_sink(hear, v);
 	int code = api_open(API_DRY | API_ALONE | API_SERVERS, file, &api, &e);
 	log_set_form(LOG_FORM_JSON);
@@ -328,6 +367,7 @@ look_at_servers(struct visit *v, const char *file)
 	for (struct json_iter it = json_iter(json_get(servers.root, S("servers"))); json_next(&it);)
 		look_at_server(v, it.value);
 	api_done(&servers);
+	api_done(&v->running);
 }
 
 /* Of the gateway that runs: whom it asks what may be done once. */

@@ -119,17 +119,26 @@ is_meant(const struct json *pin, const struct args *a)
 static int
 accept_all(struct api *api, const struct args *a, FILE *person)
 {
-	struct reply pins;
+	struct reply servers, pins;
 	size_t count = 0;
-	int code = api_get(api, &pins, "/pins");
+	int code = api_get(api, &servers, "/servers");
 
 	if (code != EXIT_FINE)
+		return code;
+	if (!server_in(&servers, str_of(a->words[0])))
+		code = server_refuse(&servers, a->words[0]);
+	api_done(&servers);
+	if (code != EXIT_FINE || (code = api_get(api, &pins, "/pins")) != EXIT_FINE)
 		return code;
 	for (struct json_iter it = json_iter(json_get(pins.root, S("pins")));
 	     code == EXIT_FINE && json_next(&it);)
 		if (is_meant(it.value, a)) {
-			code = accept_one(api, it.value, person, args_given(a, "yes"));
 			count++;
+			if (person || args_given(a, "yes"))
+				code = accept_one(api, it.value, person, args_given(a, "yes"));
+			else
+				code = refuse("nobody can be asked here; --yes accepts without "
+					      "asking");
 		}
 	if (count == 0)
 		code = refuse("%s has no changed tool%s%s; `holdfast pins` lists them", a->words[0],
@@ -145,8 +154,6 @@ cmd_pins_accept(const struct args *a)
 	struct api *api;
 	int code;
 
-	if (!person && !args_given(a, "yes"))
-		return refuse("nobody can be asked here; --yes accepts without asking");
 	if ((code = api_enter(API_ANY | API_SERVERS, &api)) == EXIT_FINE) {
 		code = accept_all(api, a, person);
 		api_close(api);

@@ -136,7 +136,7 @@ serve(struct hf *hf, plugin_entry *entry, const char *file, const int pipes[stat
 	}
 	struct api *api = api_around(hf);
 	struct attach_wish wish = {.workspace = here, .surface = "all"};
-	int code = api ? attach_pipes(api, pipes, &wish) : EXIT_NO_GATEWAY;
+	int code = api ? attach_pipes(&api, pipes, &wish) : EXIT_NO_GATEWAY;
 	api_close(api);
 	leave(hf, thread, code);
 	return code;

@@ -6,6 +6,7 @@
  * configuration read again.
  */
 
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #include "cli/api.h"
 #include "cli/args.h"
 #include "cli/find.h"
+#include "cli/holder.h"
 #include "cli/serve.h"
 #include "cli/term.h"
 #include "holdfast.h"
@@ -31,6 +33,7 @@
 
 #define STOP_MS 10000
 #define LOOK_SECONDS 1
+#define LOOK_MS 20
 #define FILES_WANTED 16384
 #define NUDGE SIGUSR1 /* from our own main thread: look what has changed */
 
@@ -40,6 +43,7 @@ struct daemon {
 	struct path socket;
 	struct path token_file;
 	struct path workspace;
+	int hold;               /* on the state directory; -1 = it keeps nothing there */
 	char token[TOKEN_TEXT]; /* "" = none is asked for */
 	uint64_t idle_seconds;  /* 0 = for ever */
 	struct hf *hf;
@@ -77,15 +81,13 @@ read_log_level(const struct args *a)
 	return EXIT_FINE;
 }
 
-/* Where one is started by hand is where its tools work; one that `holdfast mcp` or the system
- * starts is nowhere. */
+/* Where one is started by hand is where its tools work; one that the system starts is nowhere. */
 static int
 read_workspace(struct daemon *d)
 {
 	if (args_given(d->args, "workspace"))
 		return find_workspace(d->args, &d->workspace);
-	if (d->idle_seconds || !realpath(".", d->workspace.text) ||
-	    strcmp(d->workspace.text, "/") == 0)
+	if (!realpath(".", d->workspace.text) || strcmp(d->workspace.text, "/") == 0)
 		d->workspace.text[0] = '\0';
 	return EXIT_FINE;
 }
@@ -112,7 +114,6 @@ read_options(struct daemon *d)
 static int
 read_token(struct daemon *d, struct err *e)
 {
-	struct path dir;
 	int code;
 
 	if (!d->listen.tcp || args_given(d->args, "no-auth"))
@@ -121,8 +122,7 @@ read_token(struct daemon *d, struct err *e)
 		token_make(d->token);
 		return 0;
 	}
-	if ((code = path_state(&dir, e)) < 0 || (code = path_make_dir(dir.text, e)) < 0 ||
-	    (code = token_path(&d->token_file, e)) < 0)
+	if ((code = path_in_state(&d->token_file, TOKEN_FILE, e)) < 0)
 		return code;
 	return token_load(d->token_file.text, d->token, e);
 }
@@ -157,13 +157,13 @@ shell_word(struct buf *out, const char *word)
 	buf_addz(out, quote ? "'" : "");
 }
 
-/* The command that ends the gateway on this socket. */
+/* The command that ends the gateway on a socket. */
 static const char *
-stop_command(const struct daemon *d, struct buf *out)
+stop_command(const struct daemon *d, const char *socket, struct buf *out)
 {
 	if (args_given(d->args, "socket")) {
 		buf_addz(out, "HOLDFAST_SOCKET=");
-		shell_word(out, d->socket.text);
+		shell_word(out, socket);
 		buf_addc(out, ' ');
 	}
 	buf_addz(out, "holdfast stop");
@@ -187,26 +187,69 @@ page_text(struct buf *out, struct client *c)
 	buf_done(&body);
 }
 
-/* Two gateways on one socket would share neither questions nor slots. */
-static int
-refuse_second(const struct daemon *d)
+/* Says who answers on a socket; false: nobody does. */
+static bool
+refuse_running(const struct daemon *d, const char *socket)
 {
 	struct buf stop = BUF_INIT(8 * LIMIT_PATH), page = BUF_INIT(64 * KIB);
 	struct ucred peer = {0};
 	struct client *c;
 	struct err e;
 
-	if (client_connect_unix(d->socket.text, &c, &e) < 0)
-		return EXIT_FINE;
+	if (client_connect_unix(socket, &c, &e) < 0)
+		return false;
 	getsockopt(client_fd(c), SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof(peer)});
 	page_text(&page, c);
 	client_free(c);
-	refuse("a gateway is running already (process %d, on %s)%.*s", (int)peer.pid,
-	       d->socket.text, STR_ARG(buf_str(&page)));
-	fprintf(stderr, "To stop it: %s\n", stop_command(d, &stop));
+	refuse("a gateway is running already (process %d, on %s)%.*s", (int)peer.pid, socket,
+	       STR_ARG(buf_str(&page)));
+	fprintf(stderr, "To stop it: %s\n", stop_command(d, socket, &stop));
 	buf_done(&stop);
 	buf_done(&page);
-	return EXIT_REFUSED;
+	return true;
+}
+
+/* Two gateways on one state directory would share neither questions nor slots. One that holds it
+ * and does not answer is about to begin or to end. */
+static int
+hold_state(struct daemon *d, struct err *e)
+{
+	uint64_t until = clock_mono_ms() + STOP_MS;
+	struct holder other;
+	struct path dir;
+	int code;
+
+	if ((code = path_state(&dir, e)) < 0 || (code = path_make_dir(dir.text, e)) < 0)
+		return code;
+	while ((code = holder_become(d->socket.text, &d->hold, e)) == E_EXISTS) {
+		if (holder_find(&other) == HOLDER_LIVES && refuse_running(d, other.socket.text))
+			return E_EXISTS;
+		if (clock_mono_ms() > until) {
+			refuse("process %llu holds the state directory %s, and does not answer",
+			       (unsigned long long)other.pid, dir.text);
+			return E_EXISTS;
+		}
+		poll(NULL, 0, LOOK_MS);
+	}
+	return code;
+}
+
+/* The socket and the state directory are ours, or it was said whose they are. */
+static int
+take_place(struct daemon *d)
+{
+	struct err e;
+	int code = find_socket(d, &e);
+
+	if (code == 0 && !args_given(d->args, "ephemeral"))
+		code = hold_state(d, &e);
+	if (code == E_EXISTS)
+		return EXIT_REFUSED;
+	if (code < 0) {
+		refuse("%s", err_text(&e));
+		return EXIT_NO_GATEWAY;
+	}
+	return refuse_running(d, d->socket.text) ? EXIT_REFUSED : EXIT_FINE;
 }
 
 /* The doors */
@@ -253,7 +296,7 @@ print_doors(const struct daemon *d)
 	if (d->token_file.text[0])
 		printf("  token        %s\n", d->token_file.text);
 	printf("  socket       %s\n", d->socket.text);
-	printf("  to stop      Ctrl-C, or: %s\n", stop_command(d, &stop));
+	printf("  to stop      Ctrl-C, or: %s\n", stop_command(d, d->socket.text, &stop));
 	fflush(stdout);
 	buf_done(&stop);
 }
@@ -338,6 +381,7 @@ watch(void *arg)
 	log_line(LOG_WARN, n > 0 ? "ending at once" : "the gateway does not stop; ending it", NULL);
 	if (!d->over)
 		unlink(d->socket.text); /* later it may be another's */
+	holder_leave(d->hold);
 	_exit(n > 0 ? EXIT_SIGNAL + n : EXIT_REFUSED);
 }
 
@@ -420,24 +464,20 @@ open_gateway(struct daemon *d)
 int
 cmd_serve(const struct args *a)
 {
-	struct daemon d = {.args = a};
+	struct daemon d = {.args = a, .hold = -1};
 	sigset_t set;
-	struct err e;
 	int code;
 
 	if ((code = read_options(&d)) != EXIT_FINE)
 		return code;
-	if (find_socket(&d, &e) < 0) {
-		refuse("%s", err_text(&e));
-		return EXIT_NO_GATEWAY;
+	if ((code = take_place(&d)) == EXIT_FINE) {
+		/* Before there is any other thread: they all inherit it. */
+		serve_signals(&set);
+		pthread_sigmask(SIG_BLOCK, &set, NULL);
+		if ((code = open_gateway(&d)) == EXIT_FINE && (code = open_doors(&d)) == EXIT_FINE)
+			code = run(&d);
+		hf_close(d.hf);
 	}
-	if ((code = refuse_second(&d)) != EXIT_FINE)
-		return code;
-	/* Before there is any other thread: they all inherit it. */
-	serve_signals(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	if ((code = open_gateway(&d)) == EXIT_FINE && (code = open_doors(&d)) == EXIT_FINE)
-		code = run(&d);
-	hf_close(d.hf);
+	holder_leave(d.hold);
 	return code;
 }

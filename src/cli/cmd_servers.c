@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "base/near.h"
 #include "cli/args.h"
 #include "cli/servers.h"
 #include "cli/show.h"
@@ -16,7 +15,7 @@ static const struct column columns[] = {
     {"SERVER", "name", SHOW_TEXT},
     {"STATE", "state", SHOW_TEXT},
     {"ERA", "era", SHOW_TEXT, 2},
-    {"TOOLS", "tools", SHOW_TEXT},
+    {"TOOLS", NULL, SHOW_OFFERED},
     {"P50/P99 MS", "latency_ms", SHOW_LATENCY, 1},
     {"RESTARTS", "restarts", SHOW_TEXT, 1},
     {"BREAKER", "breaker", SHOW_TEXT, 2},
@@ -27,7 +26,7 @@ static const struct column fields[] = {
     {"server", "name", SHOW_TEXT},       {"state", "state", SHOW_TEXT},
     {"problem", "problem", SHOW_TEXT},   {"kind", "kind", SHOW_TEXT},
     {"era", "era", SHOW_TEXT},           {"revision", "version", SHOW_TEXT},
-    {"tools", "tools", SHOW_TEXT},       {"changed", "changed", SHOW_TEXT},
+    {"tools", NULL, SHOW_OFFERED},       {"changed", "changed", SHOW_TEXT},
     {"process", "pid", SHOW_TEXT},       {"since", "started_at", SHOW_TIME},
     {"restarts", "restarts", SHOW_TEXT}, {"p50/p99 ms", "latency_ms", SHOW_LATENCY},
     {"running", "in_flight", SHOW_TEXT}, {"waiting", "waiting", SHOW_TEXT},
@@ -59,28 +58,13 @@ import_in(const struct reply *servers, struct str name)
 }
 
 static int
-no_such(const struct reply *servers, const char *name)
-{
-	struct str near = {NULL, 0};
-	unsigned best = NEAR_NONE;
-
-	for (struct json_iter it = json_iter(json_get(servers->root, S("servers")));
-	     json_next(&it);)
-		if (near_better(str_of(name), member(it.value, "name"), &best))
-			near = member(it.value, "name");
-	return refuse("there is no server '%.100s'%s%.*s%s", name,
-		      near.len ? "; did you mean " : "", STR_ARG(near),
-		      near.len ? "?" : "; `holdfast servers` lists them");
-}
-
-static int
 print_one(const struct reply *servers, const char *name, bool json)
 {
 	const struct json *server = server_in(servers, str_of(name));
 	const struct json *import = server ? NULL : import_in(servers, str_of(name));
 
 	if (!server && !import)
-		return no_such(servers, name);
+		return server_refuse(servers, name);
 	if (import && !json) {
 		show_fields(import, import_fields, ARRAY_LEN(import_fields));
 		return EXIT_FINE;

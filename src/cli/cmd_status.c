@@ -42,7 +42,7 @@ print_page(struct str page)
 	struct err e;
 
 	text_safe(&text, page, SAFE_LINE);
-	bool known = token_path(&file, &e) == 0 && access(file.text, R_OK) == 0 &&
+	bool known = path_in_state(&file, TOKEN_FILE, &e) == 0 && access(file.text, R_OK) == 0 &&
 		     token_load(file.text, token, &e) == 0;
 	if (known)
 		buf_addf(&text, "#token=%s", token);

@@ -22,12 +22,26 @@ struct file {
 
 /* Reading */
 
+/* What is written anew would be without them. */
+static bool
+has_comments(struct str text)
+{
+	struct buf plain = BUF_INIT(LIMIT_CONFIG_BYTES + 1);
+	bool has = json_blank_comments(text, &plain);
+
+	buf_done(&plain);
+	return has;
+}
+
 static int
 file_read(struct file *f, struct str text, const char *section, struct err *e)
 {
 	struct str start = str_trim(text);
 
 	*f = (struct file){.text = text, .err = e, .key = section ? section : SECTION};
+	if (has_comments(text))
+		return err_set(e, E_CONFIG,
+			       "it is JSON with comments, which would be lost; change it by hand");
 	int code = yaml_parse(text, LIMIT_CONFIG_BYTES, &f->yaml, e);
 	if (code < 0)
 		return code;

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,80 +16,132 @@
 #include "cli/args.h"
 #include "cli/term.h"
 #include "json/json.h"
+#include "json/write.h"
 
 #define LANE_BYTES (64 * KIB)
+#define HELLO_BYTES (64 * KIB)
+#define HELLO_MS 10000
 #define LINGER_MS 2000 /* for answers after the client has ended */
+#define WAITING_MOST 4096
 
-struct lane {
-	int from, to;
-	bool ended;      /* nothing more comes from `from` */
-	struct buf held; /* read, not yet written */
-	struct buf line; /* the beginning of a line not yet whole, for counting */
-	bool skipping;   /* that line is too long to be counted */
-	bool (*counts)(struct str line);
-	size_t counted;
+/* A request of the client that has no answer yet. */
+struct waiting {
+	struct node node;
+	size_t len;
+	char id[]; /* as JSON */
 };
 
-static bool
-line_parse(struct str line, const struct json **ret, struct json_doc **doc)
+/* ---- what the lines say ---- */
+
+static void
+id_text(struct buf *out, const struct json *id)
 {
-	if (json_parse(line, &json_door, doc, NULL) < 0)
-		return false;
-	*ret = json_root(*doc);
-	return true;
+	struct jw w = jw(out);
+
+	jw_value(&w, id);
 }
 
-static bool
-line_is(struct str line, bool with_method)
+static struct waiting *
+waiting_find(const struct relay *r, struct str id)
 {
-	const struct json *root;
+	LIST_EACH (&r->waiting, n) {
+		struct waiting *w = CONTAINER_OF(n, struct waiting, node);
+		if (str_eq((struct str){w->id, w->len}, id))
+			return w;
+	}
+	return NULL;
+}
+
+static void
+waiting_add(struct relay *r, struct str id)
+{
+	struct waiting *w = r->waiting.len < WAITING_MOST ? malloc(sizeof(*w) + id.len) : NULL;
+
+	if (!w)
+		return; /* then nobody tells it of a gateway that is lost */
+	*w = (struct waiting){.len = id.len};
+	memcpy(w->id, id.ptr, id.len);
+	list_push(&r->waiting, &w->node);
+}
+
+static void
+waiting_drop(struct waiting *w)
+{
+	if (!w)
+		return;
+	list_remove(&w->node);
+	free(w);
+}
+
+/* The line with which a client of the older protocol begins. */
+static void
+hello_keep(struct relay *r, struct str line, struct str id)
+{
+	buf_reset(&r->hello);
+	buf_reset(&r->hello_id);
+	buf_add(&r->hello, line);
+	buf_addc(&r->hello, '\n');
+	buf_add(&r->hello_id, id);
+	r->hello_answered = false;
+}
+
+static void
+up_hears(struct relay *r, struct str line, const struct json *root, struct str id)
+{
+	struct str method = json_str(json_get(root, S("method")));
+	struct buf other = BUF_INIT(LIMIT_LINE_BYTES);
+
+	if (id.len && method.len)
+		waiting_add(r, id);
+	if (id.len && str_is(method, "initialize"))
+		hello_keep(r, line, id);
+	else if (str_is(method, "notifications/initialized"))
+		r->greeted = true;
+	else if (str_is(method, "notifications/cancelled")) { /* it gets no answer */
+		id_text(&other, json_pointer(root, S("/params/requestId")));
+		waiting_drop(waiting_find(r, buf_str(&other)));
+	}
+	buf_done(&other);
+}
+
+static void
+down_hears(struct relay *r, struct str line, const struct json *root, struct str id)
+{
+	(void)line;
+	if (!id.len || json_get(root, S("method")))
+		return;
+	if (str_eq(id, buf_str(&r->hello_id))) {
+		r->hello_answered = true;
+		if (!json_get(root, S("result"))) /* refused: it may try again */
+			buf_reset(&r->hello);
+	}
+	waiting_drop(waiting_find(r, id));
+}
+
+static void
+line_heard(struct relay *r, const struct lane *l)
+{
+	struct buf id = BUF_INIT(LIMIT_LINE_BYTES);
+	struct str line = buf_str(&l->line);
 	struct json_doc *doc;
 
-	if (!line_parse(line, &root, &doc))
-		return false;
-	const struct json *id = json_get(root, S("id"));
-	bool yes =
-	    id && !json_is(id, JSON_NULL) && (json_get(root, S("method")) != NULL) == with_method;
+	if (json_parse(line, &json_door, &doc, NULL) < 0)
+		return;
+	const struct json *root = json_root(doc), *given = json_get(root, S("id"));
+	if (given && !json_is(given, JSON_NULL))
+		id_text(&id, given);
+	(l == &r->up ? up_hears : down_hears)(r, line, root, buf_str(&id));
+	buf_done(&id);
 	json_doc_unref(doc);
-	return yes;
 }
 
-bool
-relay_is_request(struct str line)
-{
-	return line_is(line, true);
-}
-
-bool
-relay_is_answer(struct str line)
-{
-	return line_is(line, false);
-}
+/* ---- the lanes ---- */
 
 static void
-lane_count(struct lane *l, struct str bytes)
+lane_init(struct lane *l)
 {
-	ptrdiff_t at;
-
-	for (; (at = str_index(bytes, '\n')) >= 0; bytes = str_from(bytes, (size_t)at + 1)) {
-		buf_add(&l->line, str_upto(bytes, (size_t)at));
-		if (!l->skipping && !buf_failed(&l->line) && l->counts(buf_str(&l->line)))
-			l->counted++;
-		l->skipping = false;
-		buf_reset(&l->line);
-	}
-	buf_add(&l->line, bytes);
-	if (buf_failed(&l->line)) {
-		l->skipping = true;
-		buf_reset(&l->line);
-	}
-}
-
-static void
-lane_init(struct lane *l, int from, int to, bool (*counts)(struct str line))
-{
-	*l = (struct lane){.from = from, .to = to, .counts = counts};
-	buf_init(&l->held, LANE_BYTES);
+	*l = (struct lane){.from = -1, .to = -1};
+	buf_init(&l->held, LANE_BYTES + LIMIT_LINE_BYTES);
 	buf_init(&l->line, LIMIT_LINE_BYTES);
 }
 
@@ -100,28 +153,58 @@ lane_done(struct lane *l)
 }
 
 static void
-lane_read(struct lane *l)
+lane_hear(struct relay *r, struct lane *l, struct str bytes)
+{
+	ptrdiff_t at;
+
+	for (; (at = str_index(bytes, '\n')) >= 0; bytes = str_from(bytes, (size_t)at + 1)) {
+		buf_add(&l->line, str_upto(bytes, (size_t)at));
+		if (!l->skipping && !buf_failed(&l->line))
+			line_heard(r, l);
+		l->skipping = false;
+		buf_reset(&l->line);
+	}
+	buf_add(&l->line, bytes);
+	if (buf_failed(&l->line)) {
+		l->skipping = true;
+		buf_reset(&l->line);
+	}
+}
+
+static void
+lane_read(struct relay *r, struct lane *l)
 {
 	char *room = buf_room(&l->held, LANE_BYTES - l->held.len);
 	ssize_t n = read(l->from, room, LANE_BYTES - l->held.len);
 
 	if (n > 0) {
-		lane_count(l, (struct str){room, (size_t)n});
+		lane_hear(r, l, (struct str){room, (size_t)n});
 		l->held.len += (size_t)n;
 	} else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
 		l->ended = true;
 	}
 }
 
+/* What can be passed on: whole lines, so that one that never comes to its end is nobody's; of a
+ * longer one than the lane holds what there is. */
+static size_t
+lane_ready(const struct lane *l)
+{
+	bool whole = l->skipping || l->held.len >= LANE_BYTES ||
+		     l->held.len < l->line.len; /* its beginning has gone already */
+
+	return whole ? l->held.len : l->held.len - l->line.len;
+}
+
 /* Poll said there is room: for a pipe that means at least PIPE_BUF, and then this never blocks. */
 static bool
 lane_write(struct lane *l)
 {
-	size_t len = l->held.len < PIPE_BUF ? l->held.len : PIPE_BUF;
-	ssize_t n = send(l->to, l->held.ptr, l->held.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	size_t len = lane_ready(l);
+	ssize_t n = send(l->to, l->held.ptr, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno == ENOTSOCK)
-		n = write(l->to, l->held.ptr, len);
+		n = write(l->to, l->held.ptr, len < PIPE_BUF ? len : PIPE_BUF);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN;
 	buf_eat(&l->held, (size_t)n);
@@ -133,6 +216,230 @@ lane_wants_read(const struct lane *l)
 {
 	return !l->ended && l->held.len < LANE_BYTES;
 }
+
+/* ---- one wire ---- */
+
+/* How long to wait for the next thing; 0: it is over. */
+static int
+patience(const struct relay *r, uint64_t *until)
+{
+	if (r->down.ended)
+		return 0;
+	if (!r->up.ended || r->up.held.len)
+		return -1;
+	if (r->waiting.len == 0 && r->down.held.len == 0)
+		return 0;
+	uint64_t now = clock_mono_ms();
+	if (!*until)
+		*until = now + LINGER_MS;
+	return now >= *until ? 0 : (int)(*until - now);
+}
+
+/* False when the client cannot be written to any more, or a signal came. */
+static bool
+relay_step(struct relay *r, int timeout_ms)
+{
+	struct lane *up = &r->up, *down = &r->down;
+	struct pollfd on[] = {
+	    {.fd = lane_wants_read(up) ? up->from : -1, .events = POLLIN},
+	    {.fd = lane_wants_read(down) ? down->from : -1, .events = POLLIN},
+	    {.fd = lane_ready(up) ? up->to : -1, .events = POLLOUT},
+	    {.fd = lane_ready(down) ? down->to : -1, .events = POLLOUT},
+	    {.fd = r->signals, .events = POLLIN},
+	};
+
+	if (poll(on, ARRAY_LEN(on), timeout_ms) < 0)
+		return errno == EINTR;
+	if (on[4].revents)
+		return false;
+	if (on[0].revents)
+		lane_read(r, up);
+	if (up->ended)
+		buf_reset(&up->line); /* the last line needs no end */
+	if (on[1].revents)
+		lane_read(r, down);
+	if (on[2].revents && !lane_write(up))
+		buf_reset(
+		    &up->held); /* the gateway is gone: what it still said is read to its end */
+	return !on[3].revents || lane_write(down);
+}
+
+/* ---- a gateway that is lost ---- */
+
+/* What began and never came to its end is no message. */
+static void
+cut_line(struct lane *down)
+{
+	if (down->line.len && down->line.len <= down->held.len)
+		down->held.len -= down->line.len;
+	else if (down->line.len || down->skipping)
+		buf_addc(&down->held, '\n'); /* its beginning is with the client already */
+	buf_reset(&down->line);
+	down->skipping = false;
+}
+
+static void
+add_error(struct buf *out, struct str id)
+{
+	struct jw w = jw(out);
+
+	jw_object(&w);
+	jw_member_z(&w, "jsonrpc", "2.0");
+	jw_key(&w, "id");
+	jw_raw(&w, id);
+	jw_key(&w, "error");
+	jw_object(&w);
+	jw_key(&w, "code");
+	jw_int(&w, err_row(E_SYSTEM)->rpc);
+	jw_member_z(&w, "message", "The gateway has ended; whether this was done is not known.");
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+static bool
+down_flush(struct relay *r)
+{
+	while (r->down.held.len) {
+		struct pollfd on[] = {{.fd = r->down.to, .events = POLLOUT},
+				      {.fd = r->signals, .events = POLLIN}};
+		if (poll(on, ARRAY_LEN(on), -1) < 0 && errno != EINTR)
+			return false;
+		if (on[1].revents || (on[0].revents && !lane_write(&r->down)))
+			return false;
+	}
+	return true;
+}
+
+/* Whoever waits hears of it, but for an initialize, which is said again. False: the client cannot
+ * be written to any more, or a signal came. */
+static bool
+tell_lost(struct relay *r)
+{
+	cut_line(&r->down);
+	bool fine = down_flush(r);
+	LIST_EACH (&r->waiting, n) {
+		struct waiting *w = CONTAINER_OF(n, struct waiting, node);
+		struct str id = {w->id, w->len};
+		if (!r->hello_answered && str_eq(id, buf_str(&r->hello_id)))
+			continue;
+		if (fine) {
+			add_error(&r->down.held, id);
+			fine = down_flush(r);
+		}
+		waiting_drop(w);
+	}
+	return fine;
+}
+
+enum relay_end
+relay_run(struct relay *r, int wire, struct buf *early)
+{
+	uint64_t until = 0;
+	int timeout_ms;
+
+	r->up.to = r->down.from = wire;
+	r->down.ended = false;
+	buf_add(&r->down.held, buf_str(early));
+	lane_hear(r, &r->down, buf_str(early));
+	buf_reset(early);
+	while ((timeout_ms = patience(r, &until)) != 0)
+		if (!relay_step(r, timeout_ms))
+			return RELAY_OVER;
+	return r->down.ended && tell_lost(r) && !r->up.ended ? RELAY_LOST : RELAY_OVER;
+}
+
+/* ---- another wire ---- */
+
+bool
+relay_can_go_on(const struct relay *r)
+{
+	return !r->up.skipping && !buf_failed(&r->hello);
+}
+
+bool
+relay_rest(const struct relay *r, int ms)
+{
+	struct pollfd on[] = {{.fd = r->up.from}, {.fd = r->signals, .events = POLLIN}};
+
+	return poll(on, ARRAY_LEN(on), ms) == 0;
+}
+
+/* 1: the answer to what was said again, and a good one; -1: it was refused; 0: another line. */
+static int
+hello_verdict(const struct relay *r, struct str line)
+{
+	struct json_doc *doc = NULL;
+	struct buf id = BUF_INIT(LIMIT_LINE_BYTES);
+	int verdict = 0;
+
+	if (json_parse(line, &json_door, &doc, NULL) == 0) {
+		id_text(&id, json_get(json_root(doc), S("id")));
+		if (str_eq(buf_str(&id), buf_str(&r->hello_id)) &&
+		    !json_get(json_root(doc), S("method")))
+			verdict = json_get(json_root(doc), S("result")) ? 1 : -1;
+	}
+	json_doc_unref(doc);
+	buf_done(&id);
+	return verdict;
+}
+
+static bool
+read_more(const struct relay *r, int wire, uint64_t until, struct buf *early)
+{
+	struct pollfd on[] = {{.fd = wire, .events = POLLIN}, {.fd = r->signals, .events = POLLIN}};
+	uint64_t now = clock_mono_ms();
+	char *room = buf_room(early, LANE_BYTES);
+
+	if (!room || now >= until || poll(on, ARRAY_LEN(on), (int)(until - now)) <= 0 ||
+	    on[1].revents)
+		return false;
+	ssize_t n = read(wire, room, LANE_BYTES);
+	early->len += n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+/* The client heard the answer already, unless the first gateway was lost before that. */
+static bool
+hello_again(struct relay *r, int wire, struct buf *early)
+{
+	uint64_t until = clock_mono_ms() + HELLO_MS;
+	int verdict = 0;
+
+	if (send(wire, r->hello.ptr, r->hello.len, MSG_NOSIGNAL) != (ssize_t)r->hello.len)
+		return false;
+	while (verdict == 0) {
+		ptrdiff_t end;
+		while ((end = str_index(buf_str(early), '\n')) < 0)
+			if (!read_more(r, wire, until, early))
+				return false;
+		struct str line = str_upto(buf_str(early), (size_t)end);
+		verdict = hello_verdict(r, line);
+		if (verdict == 0 || (verdict > 0 && !r->hello_answered)) {
+			struct str whole = str_upto(buf_str(early), (size_t)end + 1);
+			buf_add(&r->down.held, whole);
+			lane_hear(r, &r->down, whole);
+		}
+		buf_eat(early, (size_t)end + 1);
+	}
+	return verdict > 0;
+}
+
+bool
+relay_resume(struct relay *r, int wire, struct buf *early)
+{
+	if (r->hello.len && !hello_again(r, wire, early))
+		return false;
+	/* Of what was on its way only the beginning of a line counts: requests were answered. */
+	buf_reset(&r->up.held);
+	if (r->greeted)
+		buf_addz(&r->up.held,
+			 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+	buf_add(&r->up.held, buf_str(&r->up.line));
+	return true;
+}
+
+/* ---- its life ---- */
 
 static int
 open_signals(void)
@@ -158,64 +465,27 @@ close_signals(int fd)
 	return signalled ? EXIT_SIGNAL + (int)got.ssi_signo : EXIT_FINE;
 }
 
-/* How long to wait for the next thing; 0: it is over. */
-static int
-patience(const struct lane *up, const struct lane *down, uint64_t *until)
+void
+relay_init(struct relay *r, int in, int out)
 {
-	if (down->ended)
-		return down->held.len ? -1 : 0;
-	if (!up->ended || up->held.len)
-		return -1;
-	if (up->counted <= down->counted && down->held.len == 0)
-		return 0;
-	uint64_t now = clock_mono_ms();
-	if (!*until)
-		*until = now + LINGER_MS;
-	return now >= *until ? 0 : (int)(*until - now);
-}
-
-/* False when a side cannot be written any more, or a signal came. */
-static bool
-relay_step(struct lane *up, struct lane *down, int signals, int timeout_ms)
-{
-	struct pollfd on[] = {
-	    {.fd = lane_wants_read(up) ? up->from : -1, .events = POLLIN},
-	    {.fd = lane_wants_read(down) ? down->from : -1, .events = POLLIN},
-	    {.fd = up->held.len ? up->to : -1, .events = POLLOUT},
-	    {.fd = down->held.len ? down->to : -1, .events = POLLOUT},
-	    {.fd = signals, .events = POLLIN},
-	};
-
-	if (poll(on, ARRAY_LEN(on), timeout_ms) < 0)
-		return errno == EINTR;
-	if (on[4].revents)
-		return false;
-	if (on[0].revents)
-		lane_read(up);
-	if (on[1].revents)
-		lane_read(down);
-	if (on[2].revents && !lane_write(up))
-		return false;
-	return !on[3].revents || lane_write(down);
+	*r = (struct relay){.signals = open_signals()};
+	lane_init(&r->up);
+	lane_init(&r->down);
+	r->up.from = in;
+	r->down.to = out;
+	list_init(&r->waiting);
+	buf_init(&r->hello, HELLO_BYTES);
+	buf_init(&r->hello_id, HELLO_BYTES);
 }
 
 int
-relay_run(int in, int out, int wire, struct str early)
+relay_done(struct relay *r)
 {
-	struct lane up, down;
-	int signals = open_signals(), timeout_ms;
-	uint64_t until = 0;
-
-	lane_init(&up, in, wire, relay_is_request);
-	lane_init(&down, wire, out, relay_is_answer);
-	buf_add(&down.held, early);
-	lane_count(&down, early);
-	while ((timeout_ms = patience(&up, &down, &until)) != 0)
-		if (!relay_step(&up, &down, signals, timeout_ms))
-			break;
-	bool lost = down.ended && !up.ended;
-	lane_done(&up);
-	lane_done(&down);
-	int code = close_signals(signals);
-	return code == EXIT_FINE && lost ? EXIT_NO_GATEWAY : code;
+	lane_done(&r->up);
+	lane_done(&r->down);
+	LIST_EACH (&r->waiting, n)
+		waiting_drop(CONTAINER_OF(n, struct waiting, node));
+	buf_done(&r->hello);
+	buf_done(&r->hello_id);
+	return close_signals(r->signals);
 }

@@ -91,20 +91,6 @@ token_make(char out[static TOKEN_TEXT])
 		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-int
-token_path(struct path *out, struct err *e)
-{
-	struct path dir;
-	int code = path_state(&dir, e);
-
-	if (code < 0)
-		return code;
-	int n = snprintf(out->text, sizeof(out->text), "%s/token", dir.text);
-	return n > 0 && (size_t)n < sizeof(out->text)
-		   ? 0
-		   : err_set(e, E_CONFIG, "the path of the token is too long");
-}
-
 static int
 token_write(const char *path, char out[static TOKEN_TEXT], struct err *e)
 {

@@ -18,9 +18,9 @@ struct listen {
  * E_VALIDATION. */
 int listen_parse(const char *text, struct listen *ret, struct err *e);
 
-#define TOKEN_TEXT 65 /* 64 hex digits and the NUL */
+#define TOKEN_FILE "token" /* in the state directory */
+#define TOKEN_TEXT 65      /* 64 hex digits and the NUL */
 void token_make(char out[static TOKEN_TEXT]);
-int token_path(struct path *out, struct err *e); /* in the state directory. E_CONFIG */
 /* The one in the file, which only we can read; made when there is none yet. E_CONFIG. */
 int token_load(const char *path, char out[static TOKEN_TEXT], struct err *e);
 

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/near.h"
 #include "cli/args.h"
+#include "cli/show.h"
 #include "cli/term.h"
 
 #define LOOK_MS 100
@@ -116,15 +118,32 @@ tool_await(struct api *api, const char *tool, unsigned ms)
 	}
 }
 
+int
+server_refuse(const struct reply *servers, const char *name)
+{
+	struct str near = {NULL, 0};
+	unsigned best = NEAR_NONE;
+
+	for (struct json_iter it = json_iter(json_get(servers->root, S("servers")));
+	     json_next(&it);)
+		if (near_better(str_of(name), member(it.value, "name"), &best))
+			near = member(it.value, "name");
+	return refuse("there is no server '%.100s'%s%.*s%s", name,
+		      near.len ? "; did you mean " : "", STR_ARG(near),
+		      near.len ? "?" : "; `holdfast servers` lists them");
+}
+
 void
 server_text(struct buf *out, const struct json *server)
 {
-	int64_t tools = member_int(server, "tools"), changed = member_int(server, "changed");
+	int64_t changed = member_int(server, "changed");
 	struct str problem = member(server, "problem");
 
 	text_safe(out, member(server, "state"), SAFE_LINE);
-	if (!str_is(member(server, "state"), "configured"))
-		buf_addf(out, ", %lld tool%s", (long long)tools, tools == 1 ? "" : "s");
+	if (!str_is(member(server, "state"), "configured")) {
+		buf_addz(out, ", ");
+		offered_text(out, server, true);
+	}
 	if (changed)
 		buf_addf(out, ", %lld changed", (long long)changed);
 	if (problem.len) {

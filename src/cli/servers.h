@@ -25,6 +25,9 @@ void tool_await(struct api *api, const char *tool, unsigned ms);
 /* In an answer of GET /servers; NULL = none. */
 const struct json *server_in(const struct reply *servers, struct str name);
 
+/* Says that there is none of this name, and what may be meant; EXIT_REFUSED. */
+int server_refuse(const struct reply *servers, const char *name);
+
 /* "started, 11 tools" or its problem, on one line; safe to print. */
 void server_text(struct buf *out, const struct json *server);
 

@@ -177,6 +177,19 @@ moved_text(struct buf *out, const struct json *row)
 }
 
 void
+offered_text(struct buf *out, const struct json *server, bool word)
+{
+	int64_t all = member_int(server, "tools"), offered = all;
+
+	json_int(json_get(server, S("offered")), &offered);
+	if (offered != all)
+		buf_addf(out, "%lld of ", (long long)offered);
+	buf_addf(out, "%lld", (long long)all);
+	if (word)
+		buf_addz(out, all == 1 ? " tool" : " tools");
+}
+
+void
 cell_text(struct buf *out, const struct json *row, const struct column *c)
 {
 	const struct json *v = c->key ? json_get(row, str_of(c->key)) : NULL;
@@ -190,6 +203,7 @@ cell_text(struct buf *out, const struct json *row, const struct column *c)
 	case SHOW_WHAT: what_text(out, row); break;
 	case SHOW_TOOL: tool_text(out, row); break;
 	case SHOW_LATENCY: latency_text(out, v); break;
+	case SHOW_OFFERED: offered_text(out, row, false); break;
 	case SHOW_OUTCOME: outcome_text(out, row); break;
 	case SHOW_UNDO: undo_text(out, row); break;
 	case SHOW_MOVED: moved_text(out, row); break;

@@ -16,6 +16,7 @@ enum show_as {
 	SHOW_WHAT,    /* of the whole row: see what_text */
 	SHOW_TOOL,    /* of a tool's row: its first sentence, and whether it has changed */
 	SHOW_LATENCY, /* {p50, p99} in milliseconds */
+	SHOW_OFFERED, /* of a server's row: see offered_text */
 	SHOW_OUTCOME, /* of a journal's row: ok, error (the tool said so), failed, or its state */
 	SHOW_UNDO,    /* of a change: can it be undone? yes, no, or it is */
 	SHOW_MOVED,   /* of a change: its path, behind the one it had */
@@ -34,6 +35,10 @@ void cell_text(struct buf *out, const struct json *row, const struct column *c);
 /* What a call is about, of a question, an event or a journal's row: the command, the files, or the
  * arguments. */
 void what_text(struct buf *out, const struct json *row);
+
+/* Of a server: its tools, and how many of them can be used where that is not all: "4 of 21"; with
+ * the word behind them if wanted. */
+void offered_text(struct buf *out, const struct json *server, bool word);
 
 /* Rows of objects as a table; on a terminal it fits: columns are left out, the last one is cut. */
 void show_table(const struct json *rows, const struct column *columns, size_t count);

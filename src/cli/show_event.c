@@ -34,7 +34,8 @@ static const struct gist {
     {"tool.failed", RED, "{tool_name}: {error_class}: {error_message}"},
     {"tool.input_invalid", RED, "{tool_name}: {validation_errors}"},
     {"tool.confirmation_requested", YELLOW,
-     "{tool_name} wants to {side_effects}[ (holdfast approve {~confirmation_request_id})]: {*}",
+     "{tool_name} needs a yes ({side_effects})[ (holdfast approve {~confirmation_request_id})]: "
+     "{*}",
      true},
     {"tool.confirmation_resolved", BOLD, "{tool_name}: {decision}[ by {by}][, {scope}]"},
     {"tool.output_delta", PLAIN, "{tool_name}: {text}"},

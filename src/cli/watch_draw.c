@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "cli/ask.h"
 #include "cli/show.h"
 #include "cli/watch.h"
 #include "json/write.h"
@@ -226,7 +227,7 @@ draw_question_head(const struct watch *w, const struct json *q, int row, size_t 
 		buf_addf(&l.text, "(%zu/%zu) ", at + 1, count);
 	line_add(&l, member(q, "tool_name"));
 	buf_addz(&l.text, " wants to ");
-	line_add(&l, member(q, "side_effects"));
+	line_add(&l, effect_words(member(q, "side_effects")));
 	buf_addz(&l.text, " in ");
 	line_add(&l, member(q, "workspace_path"));
 	put_line(row, INK_BOLD, &l);
@@ -354,13 +355,19 @@ static void
 draw_servers(const struct watch *w, int row, int height)
 {
 	const struct json *rows = watch_rows(w, PART_SERVERS), *server;
+	size_t count = json_len(rows), shown = (size_t)height;
 
-	for (int i = 0; i < height && (server = server_at(rows, (size_t)i)); i++) {
+	if (count > shown && shown > 0) {
+		struct line l = line_new();
+		buf_addf(&l.text, "and %zu more (holdfast servers)", count - --shown);
+		put_line(row + (int)shown, INK_DIM, &l);
+	}
+	for (int i = 0; i < (int)shown && (server = server_at(rows, (size_t)i)); i++) {
 		struct line l = line_new();
 		buf_addz(&l.text, "server ");
 		line_column(&l, member(server, "name"), TOOL_CELLS);
 		line_column(&l, member(server, "state"), 12);
-		buf_addf(&l.text, "%" PRId64 " tools", member_int(server, "tools"));
+		offered_text(&l.text, server, true);
 		if (member_int(server, "changed"))
 			buf_addf(&l.text, ", %" PRId64 " changed (holdfast pins)",
 				 member_int(server, "changed"));
@@ -373,6 +380,13 @@ draw_servers(const struct watch *w, int row, int height)
 
 /* ---- what is over ---- */
 
+static bool
+is_over(const struct json *call)
+{
+	return !str_is(member(call, "state"), "running"); /* those stand above */
+}
+
+/* The newest ones, the newest last. */
 static void
 draw_recent(const struct watch *w, int row, int height)
 {
@@ -381,14 +395,16 @@ draw_recent(const struct watch *w, int row, int height)
 						{"", "tool_name", SHOW_TEXT},
 						{"", NULL, SHOW_WHAT}};
 	static const unsigned cells[] = {8, 7, TOOL_CELLS, 0};
-	int shown = 0;
+	const struct json *rows = watch_rows(w, PART_RECENT);
+	int over = 0, shown = 0;
 
-	for (struct json_iter it = json_iter(watch_rows(w, PART_RECENT));
-	     json_next(&it) && shown < height;) {
+	for (struct json_iter it = json_iter(rows); json_next(&it);)
+		over += is_over(it.value);
+	for (struct json_iter it = json_iter(rows); json_next(&it);) {
+		if (!is_over(it.value) || over-- > height)
+			continue;
 		struct line l = line_new();
 		bool failed = false;
-		if (str_is(member(it.value, "state"), "running"))
-			continue; /* it stands above */
 		for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
 			struct buf cell = BUF_INIT(LINE_BYTES);
 			cell_text(&cell, it.value, &columns[i]);

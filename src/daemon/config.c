@@ -21,7 +21,8 @@ static const char *const keys[] = {
 };
 
 /* What other clients have at the top of the same files. */
-static const char *const foreign[] = {"globalShortcut", "preferences", "scale", "sandbox"};
+static const char *const foreign[] = {"globalShortcut", "inputs", "preferences", "scale",
+				      "sandbox"};
 
 /* Returns 1 when there is no such file. */
 static int
@@ -422,8 +423,10 @@ static int
 parse(struct str text, const char *workspace, const char *state, struct config *ret, struct err *e)
 {
 	const char *home = getenv("HOME");
+	struct buf plain = BUF_INIT(LIMIT_CONFIG_BYTES + 1);
 	struct yaml y = {0};
-	int code = yaml_parse(text, LIMIT_CONFIG_BYTES, &y, e);
+	bool commented = json_blank_comments(text, &plain);
+	int code = yaml_parse(commented ? buf_str(&plain) : text, LIMIT_CONFIG_BYTES, &y, e);
 
 	if (code == 0) {
 		struct config_reading r = {
@@ -436,6 +439,7 @@ parse(struct str text, const char *workspace, const char *state, struct config *
 		code = apply(&r, workspace);
 	}
 	yaml_done(&y);
+	buf_done(&plain);
 	return code;
 }
 

@@ -13,7 +13,8 @@
 
 #include "daemon/config_inside.h"
 
-#define MS_OVER 86400 /* seconds beyond this are milliseconds */
+#define MS_OVER 86400     /* seconds beyond this are milliseconds */
+#define SECONDS_MANY 3600 /* beyond this they may be meant to be */
 
 static const char *const sections[] = {"mcpServers", "servers", "plugins"};
 #define PLUGINS sections[2]
@@ -388,15 +389,30 @@ milliseconds(struct server *s, const char *key)
 	return n < 1 ? 1 : (unsigned)n;
 }
 
+/* The same for how long something may take: nobody waits for an hour on purpose. */
+static unsigned
+patience(struct server *s, const char *key)
+{
+	const struct json *v = field(s, key);
+	double n = 0;
+
+	if (json_double(v, &n) && n > SECONDS_MANY && n <= MS_OVER)
+		config__warn(s->r,
+			     "line %u: %s.%.*s.%s: more than an hour; it is in seconds here, some "
+			     "clients write milliseconds",
+			     config__line(s->r, v), s->section, STR_ARG(s->name), key);
+	return milliseconds(s, key);
+}
+
 static void
 read_times(struct server *s)
 {
 	const struct json *idle = field(s, "idle_stop");
 	int64_t concurrency = 0;
 
-	s->spec->timeout_ms = s->settings->timeout_ms = milliseconds(s, "timeout");
-	s->spec->max_ms = s->settings->max_ms = milliseconds(s, "max_timeout");
-	s->spec->start_ms = milliseconds(s, "startup_timeout");
+	s->spec->timeout_ms = s->settings->timeout_ms = patience(s, "timeout");
+	s->spec->max_ms = s->settings->max_ms = patience(s, "max_timeout");
+	s->spec->start_ms = patience(s, "startup_timeout");
 	s->spec->idle_ms =
 	    json_is(idle, JSON_BOOL) && !json_bool(idle) ? UINT_MAX : milliseconds(s, "idle_stop");
 	json_int(field(s, "concurrency"), &concurrency);

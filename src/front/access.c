@@ -93,9 +93,10 @@ check_token(const struct front *f, const struct http_request *r, struct err *e)
 	if (r->local || !f->token)
 		return 0;
 	if (http_header_times(r, "authorization") != 1 ||
-	    !str_eq_nocase(str_upto(given, scheme.len), scheme) ||
-	    !same_secret(str_trim(str_from(given, scheme.len)), str_of(f->token)))
+	    !str_eq_nocase(str_upto(given, scheme.len), scheme))
 		return err_plain(e, E_UNAUTHORIZED);
+	if (!same_secret(str_trim(str_from(given, scheme.len)), str_of(f->token)))
+		return err_set(e, E_UNAUTHORIZED, "the bearer token is not the right one");
 	return 0;
 }
 

@@ -20,6 +20,14 @@ struct yaml {
 int yaml_parse(struct str text, size_t max_bytes, struct yaml *ret, struct err *e);
 void yaml_done(struct yaml *y);
 
+/*
+ * A file that is JSON (it begins with a brace) may have // and block comments, as editors keep it:
+ * out is the text with blanks in their place, so that lines stay. Not yaml_parse's work, because
+ * most JSON is no file that people write. False: there are none, or it is YAML; out says nothing.
+ */
+struct buf;
+bool json_blank_comments(struct str text, struct buf *out);
+
 unsigned yaml_line(const struct yaml *y, const struct json *v); /* from 1 */
 
 #endif

@@ -396,6 +396,8 @@ server_sync(struct mcp_server *s, struct upstream *u)
 		if (!stays[k] && is_offered(s, upstream_tool_at(u, k)))
 			add_tool(s, u, upstream_tool_at(u, k));
 	qsort(s->tools, s->count, sizeof(struct tool *), by_upstream_name);
+	if (u)
+		upstream_tell_offered(u, s->count);
 	free(before);
 	free(stays);
 }

@@ -287,6 +287,7 @@ struct upstream {
 	uint32_t latency_us[LATENCIES];
 	size_t latencies;
 	uint64_t calls, failures, late, strays;
+	size_t offered; /* of its tools: those that can be used */
 	struct given_up {
 		uint64_t id, since_us;
 		char about[40];

@@ -83,6 +83,12 @@ upstream_tool_count(const struct upstream *u)
 	return u->known.count;
 }
 
+void
+upstream_tell_offered(struct upstream *u, size_t count)
+{
+	u->offered = count;
+}
+
 struct json_doc *
 upstream_tools_doc(const struct upstream *u)
 {
@@ -173,6 +179,7 @@ upstream_write_members(struct jw *w, const struct upstream *u)
 			jw_key(w, "server"), jw_value(w, json_get(about, S("server")));
 	}
 	jw_member_int(w, "tools", (int64_t)u->known.count);
+	jw_member_int(w, "offered", (int64_t)u->offered);
 	jw_member_int(w, "changed", (int64_t)u->known.changed);
 	if (u->known.left_out > 0)
 		jw_member_int(w, "left_out", (int64_t)u->known.left_out);

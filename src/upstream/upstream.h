@@ -149,13 +149,15 @@ bool upstream_known(const struct upstream *u); /* its lists have been read, now 
 const struct json *upstream_list(const struct upstream *u, enum upstream_list which);
 size_t upstream_tool_count(const struct upstream *u);
 const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i); /* by name */
+/* How many of them can be used: whoever puts them into the catalog says so, for upstream_write. */
+void upstream_tell_offered(struct upstream *u, size_t count);
 /* What the definitions stand in; take a reference to keep them. */
 struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
-/* {name, state, kind, era, version, server, tools, changed, left_out, problem, last_words, pid,
- *  confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls, failures,
- * late}; what is not known is left out. last_words: of its stderr, for people who run it. No
- * secrets. */
+/* {name, state, kind, era, version, server, tools, offered, changed, left_out, problem, last_words,
+ * pid, confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls,
+ * failures, late}; what is not known is left out. last_words: of its stderr, for people who run it.
+ * No secrets. */
 void upstream_write(struct jw *w, const struct upstream *u);
 void upstream_write_members(struct jw *w, const struct upstream *u); /* of an open object */
 

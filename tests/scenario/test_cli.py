@@ -588,7 +588,9 @@ def test_a_token_others_can_read_is_refused(box):
 def test_without_token_401_and_no_auth_needs_none(box):
     gateway = box.serve()
     token, gateway.token = gateway.token, None
-    assert gateway.get("/status")[0] == 401
+    assert gateway.refused(401, "unauthorized", "GET", "/status") == "a bearer token is needed"
+    gateway.token = "0" * 64
+    assert gateway.refused(401, "unauthorized", "GET", "/status") == "the bearer token is not the right one"  # issue 5
     gateway.token = token
     gateway.stop()
     open_gateway = box.serve("--no-auth")
@@ -692,9 +694,10 @@ def test_idle_exit_ends_a_daemon_nobody_uses(box):
 def test_another_socket(box):
     path = os.path.join(box.dir, "else where.sock")
     gateway = box.serve("--socket", path)
-    assert box.run("status").returncode == NO_GATEWAY
-    done = box.run("status", env={"HOLDFAST_SOCKET": path})
-    assert done.returncode == FINE and path in done.stdout
+    for env in ({}, {"HOLDFAST_SOCKET": path}):
+        done = box.run("status", env=env)
+        assert done.returncode == FINE and path in done.stdout, done
+    assert box.run("status", env={"HOLDFAST_SOCKET": path + "x"}).returncode == NO_GATEWAY
     stop = until(lambda: re.search("to stop .* or: (.*)", "".join(gateway.stdout)), "how to stop it").group(1)
     again = box.run("serve", "--socket", path, "--listen", "none")
     assert again.returncode == REFUSED and stop in again.stderr, again
@@ -702,6 +705,50 @@ def test_another_socket(box):
                           capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (FINE, "stopped\n"), (stop, done)
     assert gateway.process.wait(timeout=20) == 0
+
+
+def running(box, **env):
+    """The process that commands find."""
+    return json.loads(box.run("status", "--json", env=env).stdout).get("pid")
+
+
+def test_5_a_gateway_is_found_whatever_the_runtime_directory(box):
+    """Clients of MCP give their children few variables."""
+    gateway = box.serve()
+    for folder in ("", box.make_dir("elsewhere")):
+        assert running(box, XDG_RUNTIME_DIR=folder) == gateway.process.pid
+        with subprocess.Popen([box.program, "mcp"], env={**box.env, "XDG_RUNTIME_DIR": folder}, cwd=box.workspace,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
+            client.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+            client.stdin.flush()
+            assert json.loads(client.stdout.readline())["id"] == 1
+            assert gateway.ok("GET", "/sessions")["sessions"], "it came to this gateway"
+            client.stdin.close()
+    assert not os.path.exists(os.path.join(box.dir, "elsewhere", "holdfast.sock"))
+
+
+def test_5_one_gateway_to_a_state_directory(box):
+    gateway = box.serve()
+    done = box.run("serve", "--listen", "127.0.0.1:0", env={"XDG_RUNTIME_DIR": box.make_dir("elsewhere")})
+    assert done.returncode == REFUSED and "process %d" % gateway.process.pid in done.stderr, done
+    done = box.run("serve", "--listen", "127.0.0.1:0", "--socket", "other.sock")
+    assert done.returncode == REFUSED and "process %d" % gateway.process.pid in done.stderr, done
+    assert "HOLDFAST_SOCKET=%s/holdfast.sock holdfast stop" % os.path.join(box.dir, "run") in done.stderr, done
+    gateway.kill()
+    box.env["XDG_RUNTIME_DIR"] = os.path.join(box.dir, "elsewhere")  # what is left of it is in nobody's way
+    assert box.run("status").returncode == NO_GATEWAY
+    second = box.serve()
+    assert running(box) == second.process.pid
+    second.stop()
+    box.serve("--ephemeral")  # keeps nothing, and so holds nothing
+    box.env["XDG_RUNTIME_DIR"] = os.path.join(box.dir, "run")
+    box.serve()
+
+
+def test_5_one_that_is_ending_is_waited_for(box):
+    box.serve()
+    box.run("stop")
+    box.serve()  # at once
 
 
 # around it

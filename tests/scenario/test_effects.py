@@ -243,7 +243,7 @@ def test_7_another_process_at_the_same_key_is_told_to_come_back(box):
     until(lambda: lines(box), "it runs")
     # The command line without the daemon's socket is a process of its own on the same ledger.
     alone = box.run("call", "shell", '{"command": "echo a >> world; sleep 2"}', "--yes", "-k", "k",
-                    env={"XDG_RUNTIME_DIR": box.make_dir("elsewhere")})
+                    env={"HOLDFAST_SOCKET": os.path.join(box.dir, "nowhere.sock")})
     assert alone.returncode != 0 and "under way elsewhere" in alone.stderr, alone.stderr
     g.turn(s, turn["turn_id"])
     assert lines(box) == ["a"]

@@ -466,18 +466,63 @@ def test_a_signal_ends_it_promptly(box, client):
 
 
 @with_clients
-def test_a_gateway_that_goes_away_is_told(box, client):
-    gateway = box.serve()
+def test_5_a_gateway_that_was_stopped_is_not_started_again(box, client):
+    box.serve()
     c = client()
-    c.alive()
-    gateway.kill()
-    assert c.process.wait(timeout=20) == 3
-    until(lambda: b"the gateway ended" in c.errors, "it says so")
+    c.initialize()
+    assert box.run("stop").returncode == 0
+    assert c.process.wait(timeout=60) == 3
+    until(lambda: b"the gateway has ended" in c.errors, "it says so")
+    assert box.run("status").returncode == 3
+
+
+def of_process(pid):
+    """(parent, process group, session)"""
+    with open("/proc/%d/stat" % pid) as file:
+        return [int(n) for n in file.read().rpartition(")")[2].split()[1:4]]
 
 
 @with_clients
-def test_5_a_line_ends_with_its_session(box, client):
-    """Whoever ends the session elsewhere ends the line too: the client starts anew, as after any end."""
+def test_5_a_gateway_that_was_killed_is_replaced(box, client):
+    box.config(AUTO)
+    box.write("a.txt", "alpha")
+    gateway = box.serve()
+    old, new = client(), client()
+    old.initialize()
+    for c in (old, new):  # of both eras: one of them said initialize
+        c.pending = c.start("tools/call", {"name": "shell", "arguments": {"command": "touch %d; sleep 60" % c.process.pid}})
+        until(lambda: box.exists(str(c.process.pid)), "it runs")
+    gateway.kill()
+    for c in (old, new):
+        error = c.answer(c.pending)["error"]
+        assert error["code"] == -32603 and "not known" in error["message"], error
+        assert c.text("read_file", {"path": "a.txt"}) == "alpha"
+    pid = json.loads(box.run("status", "--json").stdout)["pid"]
+    assert len(json.loads(box.run("sessions", "--json").stdout)["sessions"]) == 2, "they share it"
+    os.kill(pid, signal.SIGKILL)
+    for c in (old, new):  # what reached the one that is gone has an error
+        until(lambda: "result" in c.call("read_file", {"path": "a.txt"}), "another one answers")
+        assert c.close() == 0
+
+
+@with_clients
+def test_5_the_daemon_is_no_descendant_of_its_client(box, client):
+    c = client()
+    c.alive()
+    daemon = json.loads(box.run("status", "--json").stdout)["pid"]
+    parent, group, session = of_process(daemon)
+    assert group == session == daemon
+    while parent > 1:
+        assert parent != c.process.pid
+        parent = of_process(parent)[0]
+    assert os.readlink("/proc/%d/cwd" % daemon) == "/"
+    files = [os.readlink("/proc/%d/fd/%d" % (daemon, fd)) for fd in range(3)]
+    assert files == ["/dev/null", "/dev/null", os.path.join(box.env["XDG_STATE_HOME"], "holdfast", "daemon.log")], files
+
+
+@with_clients
+def test_5_a_client_whose_session_is_ended_gets_another(box, client):
+    """Whoever ends the session elsewhere ends its line too; the client goes on with a new one, as after any loss."""
     box.config(AUTO)
     gateway = box.serve()
     c, other = client(), client()
@@ -488,12 +533,9 @@ def test_5_a_line_ends_with_its_session(box, client):
     ours = next(s for s in gateway.ok("GET", "/sessions")["sessions"] if s["client"] == "t 1")
     gateway.ok("DELETE", "/sessions/" + ours["session_id"])
     assert "the session has ended" in c.answer(running)["error"]["message"]
-    assert c.line() is None
-    assert c.process.wait(timeout=20) == 3
-    until(lambda: b"session" in c.errors, "it says so")
+    c.alive()
     assert "a session was ended" in gateway.log()
     other.alive()
-    assert client().initialize()["serverInfo"]["name"] == "holdfast"
 
 
 @with_clients

@@ -29,7 +29,7 @@ def call(id, name, arguments):
         open(os.environ["MARK"], "w").close()
         while not os.path.exists(os.environ["MARK"] + ".go"):
             time.sleep(0.02)
-    text = json.dumps(dict(os.environ)) if name == "env" else arguments.get("text", "")
+    text = json.dumps(dict(os.environ)) if name == "env" else os.getcwd() if name == "cwd" else arguments.get("text", "")
     send({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
 
 if os.environ.get("TOKEN"):
@@ -295,6 +295,20 @@ def test_add_and_remove_keep_comments(box):
     assert box.run("remove", "tiny").returncode == 1
 
 
+def test_5_relative_words_of_a_server_mean_what_they_meant_when_it_was_added(box):
+    """`holdfast add files -- npx -y @modelcontextprotocol/server-filesystem .` gave away the home directory."""
+    box.config(AUTO)
+    g = box.serve()
+    here = os.path.realpath(box.make_dir("project"))
+    server(box)
+    for words, where in (([], here), (["--cwd", "."], here + "/."), (["--cwd", "~/"], "~/"), (["--cwd", box.workspace], box.workspace)):
+        added = box.run("add", "tiny", "--force", *words, "--", sys.executable, "../tiny.py", cwd=here)
+        assert added.returncode == 0 and "tiny is started in %s\n" % where in added.stdout, added
+        assert json.dumps(where)[1:-1] in open(config_file(box)).read()
+    assert box.run("add", "tiny", "--force", "-e", "TOOLS=cwd", "--", sys.executable, "../tiny.py", cwd=here).returncode == 0
+    assert g.call(g.session(), "tiny__cwd", {}).text == here
+
+
 def test_several_that_add_at_once_lose_nothing(box):
     words = ["s%d" % n for n in range(8)]
     running = [box.popen("add", w, "--", "x", stdout=subprocess.PIPE, stderr=subprocess.PIPE) for w in words]
@@ -314,6 +328,19 @@ def test_add_makes_the_file_for_its_owner_alone(box):
     assert box.run("config", "check").returncode == 0
     for words in (["x"], ["x", "--url", "u", "--", "c"], ["x", "-e", "novalue", "--", "c"], ["x", "-H", "a: b", "--", "c"]):
         assert box.run("add", *words).returncode == 2, words
+
+
+def test_5_add_refuses_what_can_never_work(box):
+    for words, field in [
+            (["--url", "ftp://x"], "--url"), (["--url", "notaurl"], "--url"), (["--url", "http://"], "--url"),
+            (["--url", "https:///mcp"], "--url"), (["--url", "http://a b/"], "--url")]:
+        done = box.run("add", "far", *words)
+        assert done.returncode == 2 and field in done.stderr, (words, done)
+    for name in ("gateway", "proxy", "all", "builtin", "bad name", "a/b", "", "a\nb", "\u00fc", "x" * 129):
+        done = box.run("add", name, "--", "x")
+        assert done.returncode == 2 and "NAME" in done.stderr, (name, done)
+    assert not os.path.exists(config_file(box))
+    assert box.run("add", "by.name_1-x", "--url", "${FAR}/mcp").returncode == 0
 
 
 def test_add_tells_what_is_wrong_with_the_server(box):
@@ -446,7 +473,60 @@ def test_what_is_accepted_outlives_the_gateway(box):
     until(lambda: (state(g, "tiny") or {}).get("changed") == 1, "the change is noticed")
 
 
+def test_5_a_server_that_is_not_there_is_said_before_anybody_is_asked(box):
+    configure(box, {"tiny": entry(box)})
+    g = box.serve()
+    started(g, "tiny")
+    for words, said in ((["nosuch"], "there is no server 'nosuch'"), (["tinny"], "did you mean tiny?"), (["tiny"], "has no changed tool")):
+        done = box.run("pins", "accept", *words)
+        assert done.returncode == 1 and said in done.stderr, done
+
+
+def test_5_servers_tell_how_many_tools_they_offer(box):
+    configure(box, {"tiny": {**entry(box), "enabled_tools": ["e*"]}, "whole": entry(box)})
+    g = box.serve()
+    for name in ("tiny", "whole"):
+        started(g, name)
+    assert [(s["tools"], s["offered"]) for s in g.ok("GET", "/servers")["servers"]] == [(3, 2), (3, 3)]
+    shown = box.run("servers").stdout
+    assert re.search(r"tiny .* 2 of 3 ", shown) and re.search(r"whole .* 3 ", shown) and "3 of 3" not in shown, shown
+    assert "started, 2 of 3 tools" in box.run("servers", "restart", "tiny").stdout
+
+
+# The workspace
+
+def test_5_the_gateway_that_mcp_starts_has_the_workspace_of_its_client(box):
+    """As README and docs/config.md tell it."""
+    tiny = entry(box, WHERE="${workspaceFolder}")
+    configure(box, {"tiny": tiny})
+    client = Client(box, "--workspace", box.workspace, cwd=box.dir)
+    try:
+        client.initialize()
+        until(lambda: "tiny__env" in [t["name"] for t in client.ask("tools/list")["result"]["tools"]], "the server is up")
+        assert json.loads(client.text("tiny__env"))["WHERE"] == box.workspace
+    finally:
+        assert client.close() == 0
+    assert "quarantined" not in box.run("servers").stdout
+    assert box.run("stop").returncode == 0
+
+
 # Doctor
+
+def test_5_doctor_tells_what_the_running_gateway_does(box):
+    configure(box, {"tiny": entry(box, WHERE="${workspaceFolder}")})
+    daemon = subprocess.Popen([box.program, "serve", "--listen", "none"], cwd="/", env=box.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: box.run("status").returncode == 0, "it serves")
+        seen = box.run("doctor", limit=120)
+        assert seen.returncode == 1, seen.stdout
+        assert re.search(r"wrong +tiny .*running gateway quarantined.*there is no workspace", seen.stdout), seen.stdout
+    finally:
+        box.run("stop")
+        daemon.wait(timeout=40)
+    seen = box.run("doctor", limit=120)
+    assert seen.returncode == 0, seen.stdout
+
 
 def test_doctor_finds_what_is_wrong(box):
     configure(box, {"good": entry(box), "bad": entry(box, DIE="no licence found"), "gone": {"command": "no-such-program-anywhere"},
@@ -464,6 +544,17 @@ def test_doctor_finds_what_is_wrong(box):
     configure(box, {"good": entry(box)})
     fine = box.run("doctor")
     assert fine.returncode == 0 and "nothing is wrong" in fine.stdout, fine.stdout
+
+
+def test_5_doctor_finds_a_state_that_cannot_be_made(box):
+    assert re.search("ok +state .* will be made", box.run("doctor").stdout)
+    places = [os.path.join(box.write("file", ""), "state")]
+    if os.geteuid() != 0:  # to whom everything is open
+        os.chmod(box.make_dir("shut"), 0o500)
+        places.append(os.path.join(box.dir, "shut", "deep", "state"))
+    for place in places:
+        seen = box.run("doctor", env={"XDG_STATE_HOME": place})
+        assert seen.returncode == 1 and re.search("wrong +state .*cannot be made.*cannot be written", seen.stdout), seen.stdout
 
 
 def test_7_doctor_finds_tools_that_could_not_be_defined(box):

@@ -361,6 +361,23 @@ def test_failures_and_questions_are_told_as_toasts(box, terminal):
 
 
 @at_terminal
+def test_5_the_newest_calls_are_shown_and_servers_that_are_not_are_counted(box, terminal):
+    box.config(json.dumps({"mcpServers": {"s%02d" % n: {"command": "true", "args": ["${NOT_SET}"]} for n in range(12)}}))
+    g = box.serve()
+    s = g.session()
+    for n in range(40):
+        g.call(s, "list_dir", {"path": "dir-%02d" % n})
+    t = terminal()
+    t.command("%s watch" % box.program)
+    screen = t.see("dir-39")
+    assert "dir-00" not in screen, screen
+    more = int(re.search(r"and (\d+) more \(holdfast servers\)", screen).group(1))
+    assert more + screen.count("server s") == 12, screen
+    g.call(s, "list_dir", {"path": "dir-40"})
+    t.see("dir-40")
+
+
+@at_terminal
 def test_small_and_changing_windows(box, terminal):
     gateway = box.serve()
     session = gateway.session()

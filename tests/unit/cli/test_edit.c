@@ -72,6 +72,15 @@ others_and_their_comments_stay(void **state)
 	    "servers:\n  a:\n    args:\n    - |\n      # no comment\n    command: x\n" NEW);
 }
 
+/* Issue 5. */
+static void
+json_with_comments_is_left_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(refusal("{ // mine\n\"mcpServers\": {}}", "new", false), E_CONFIG);
+	assert_int_equal(refusal("{\"retention_days\": 3} // three", "new", false), E_CONFIG);
+}
+
 static void
 json_stays_json(void **state)
 {
@@ -156,6 +165,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_first_server_makes_the_section),
 	    cmocka_unit_test(others_and_their_comments_stay),
+	    cmocka_unit_test(json_with_comments_is_left_alone),
 	    cmocka_unit_test(json_stays_json),
 	    cmocka_unit_test(one_is_taken_out_alone),
 	    cmocka_unit_test(a_name_that_is_taken_is_refused_unless_it_is_meant),

@@ -5,34 +5,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "cli/args.h"
 #include "cli/relay.h"
-
-static void
-requests_and_answers_are_told_apart(void **state)
-{
-	(void)state;
-	assert_true(relay_is_request(S("{\"id\":1,\"method\":\"ping\"}")));
-	assert_true(relay_is_request(S("{\"id\":\"a\",\"method\":\"ping\"}")));
-	assert_false(relay_is_request(S("{\"method\":\"notifications/initialized\"}")));
-	assert_false(relay_is_request(S("{\"id\":1,\"result\":{}}")));
-	assert_false(relay_is_request(S("not JSON")));
-	assert_true(relay_is_answer(S("{\"id\":1,\"result\":{}}")));
-	assert_true(relay_is_answer(S("{\"id\":1,\"error\":{}}")));
-	assert_false(relay_is_answer(S("{\"id\":null,\"error\":{}}")));
-	assert_false(relay_is_answer(S("{\"id\":1,\"method\":\"ask\"}")));
-}
 
 struct ends {
 	int in[2], out[2], wire[2];
 };
 
 static void
-ends_open(struct ends *e)
+ends_open(struct ends *e, struct relay *r)
 {
 	assert_int_equal(pipe(e->in), 0);
 	assert_int_equal(pipe(e->out), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, e->wire), 0);
+	relay_init(r, e->in[0], e->out[1]);
 }
 
 static void
@@ -44,7 +31,7 @@ put(int fd, const char *text)
 static void
 assert_gives(int fd, const char *expected)
 {
-	char text[256];
+	char text[KIB];
 	ssize_t n = read(fd, text, sizeof(text) - 1);
 
 	assert_true(n >= 0);
@@ -52,51 +39,191 @@ assert_gives(int fd, const char *expected)
 	assert_string_equal(text, expected);
 }
 
+/* One wire, whose other side has said this. */
+static enum relay_end
+run(struct relay *r, const struct ends *e, struct str said)
+{
+	struct buf early = BUF_INIT(LIMIT_LINE_BYTES);
+
+	buf_add(&early, said);
+	enum relay_end end = relay_run(r, e->wire[0], &early);
+	buf_done(&early);
+	return end;
+}
+
+static void
+ends_close(struct ends *e, struct relay *r)
+{
+	int *all[] = {e->in, e->out, e->wire};
+
+	assert_int_equal(relay_done(r), EXIT_FINE);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		for (int j = 0; j < 2; j++)
+			if (all[i][j] >= 0)
+				close(all[i][j]);
+}
+
+static void
+end_close(int *fd)
+{
+	close(*fd);
+	*fd = -1;
+}
+
+/* The other side of the last one is closed already. */
+static void
+next_wire(struct ends *e)
+{
+	end_close(&e->wire[0]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, e->wire), 0);
+}
+
 static void
 answers_come_through_after_the_client_has_ended(void **state)
 {
+	struct relay r;
 	struct ends e;
 
 	(void)state;
-	ends_open(&e);
+	ends_open(&e, &r);
 	put(e.in[1], "{\"id\":1,\"method\":\"ping\"}\n");
-	close(e.in[1]);
+	end_close(&e.in[1]);
 	put(e.wire[1], "sult\":{}}\n");
-	assert_int_equal(relay_run(e.in[0], e.out[1], e.wire[0], S("{\"id\":1,\"re")), EXIT_FINE);
-	close(e.wire[0]);
-	close(e.out[1]);
+	assert_int_equal(run(&r, &e, S("{\"id\":1,\"re")), RELAY_OVER);
 	assert_gives(e.wire[1], "{\"id\":1,\"method\":\"ping\"}\n");
 	assert_gives(e.out[0], "{\"id\":1,\"result\":{}}\n");
-	close(e.in[0]);
-	close(e.out[0]);
-	close(e.wire[1]);
+	ends_close(&e, &r);
 }
 
 static void
 a_gateway_that_goes_away_is_noticed(void **state)
 {
+	struct relay r;
 	struct ends e;
 
 	(void)state;
-	ends_open(&e);
-	put(e.wire[1], "last words\n");
-	close(e.wire[1]);
-	assert_int_equal(relay_run(e.in[0], e.out[1], e.wire[0], S("")), EXIT_NO_GATEWAY);
+	ends_open(&e, &r);
+	put(e.wire[1], "last words\n{\"id\":7,\"resu");
+	end_close(&e.wire[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
 	assert_gives(e.out[0], "last words\n");
-	close(e.in[0]);
-	close(e.in[1]);
-	close(e.out[0]);
-	close(e.out[1]);
-	close(e.wire[0]);
+	assert_true(relay_can_go_on(&r));
+	ends_close(&e, &r);
+}
+
+#define LOST                                                                                       \
+	"{\"code\":-32603,\"message\":\"The gateway has ended; whether this was done is not "      \
+	"known.\"}"
+
+/* Issue 5. */
+static void
+who_waits_is_told_when_the_gateway_is_lost(void **state)
+{
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], "{\"id\":1,\"method\":\"a\"}\n{\"id\":\"x\",\"method\":\"b\"}\n"
+		     "{\"id\":2,\"method\":\"c\"}\n{\"id\":9,\"result\":{}}\nnonsense\n"
+		     "{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n");
+	put(e.wire[1], "{\"id\":1,\"result\":{}}\n{\"id\":\"x\",\"method\":\"ask\"}\n");
+	end_close(&e.wire[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+	assert_gives(e.out[0], "{\"id\":1,\"result\":{}}\n{\"id\":\"x\",\"method\":\"ask\"}\n"
+			       "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":" LOST "}\n");
+	ends_close(&e, &r);
+}
+
+#define HELLO "{\"id\":0,\"method\":\"initialize\"}\n"
+#define GREETING "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"
+
+/* Issue 5. */
+static void
+the_next_gateway_hears_what_the_client_began_with(void **state)
+{
+	struct buf early = BUF_INIT(LIMIT_LINE_BYTES);
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], HELLO GREETING "{\"id\":1,");
+	put(e.wire[1], "{\"id\":0,\"result\":{}}\n");
+	end_close(&e.wire[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+	assert_gives(e.out[0], "{\"id\":0,\"result\":{}}\n");
+
+	next_wire(&e);
+	put(e.wire[1], "{\"method\":\"news\"}\n{\"id\":0,\"result\":{\"again\":true}}\n");
+	assert_true(relay_resume(&r, e.wire[0], &early));
+	assert_gives(e.wire[1], HELLO);
+	put(e.in[1], "\"method\":\"ping\"}\n");
+	put(e.wire[1], "{\"id\":1,\"result\":{}}\n");
+	end_close(&e.in[1]);
+	assert_int_equal(relay_run(&r, e.wire[0], &early), RELAY_OVER);
+	assert_gives(e.wire[1], GREETING "{\"id\":1,\"method\":\"ping\"}\n");
+	assert_gives(e.out[0], "{\"method\":\"news\"}\n{\"id\":1,\"result\":{}}\n");
+	buf_done(&early);
+	ends_close(&e, &r);
+}
+
+/* Issue 5. */
+static void
+an_initialize_without_an_answer_is_answered_by_the_next(void **state)
+{
+	struct buf early = BUF_INIT(LIMIT_LINE_BYTES);
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], HELLO);
+	end_close(&e.wire[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+
+	next_wire(&e);
+	put(e.wire[1], "{\"id\":0,\"result\":{}}\n");
+	assert_true(relay_resume(&r, e.wire[0], &early));
+	end_close(&e.in[1]);
+	assert_int_equal(relay_run(&r, e.wire[0], &early), RELAY_OVER);
+	assert_gives(e.out[0], "{\"id\":0,\"result\":{}}\n");
+	buf_done(&early);
+	ends_close(&e, &r);
+}
+
+/* Issue 5. */
+static void
+an_initialize_that_was_refused_is_not_said_again(void **state)
+{
+	struct buf early = BUF_INIT(LIMIT_LINE_BYTES);
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], HELLO);
+	put(e.wire[1], "{\"id\":0,\"error\":{}}\n");
+	end_close(&e.wire[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+	next_wire(&e);
+	assert_true(relay_resume(&r, e.wire[0], &early));
+	end_close(&e.wire[0]);
+	assert_gives(e.wire[1], "");
+	buf_done(&early);
+	ends_close(&e, &r);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(requests_and_answers_are_told_apart),
 	    cmocka_unit_test(answers_come_through_after_the_client_has_ended),
 	    cmocka_unit_test(a_gateway_that_goes_away_is_noticed),
+	    cmocka_unit_test(who_waits_is_told_when_the_gateway_is_lost),
+	    cmocka_unit_test(the_next_gateway_hears_what_the_client_began_with),
+	    cmocka_unit_test(an_initialize_that_was_refused_is_not_said_again),
+	    cmocka_unit_test(an_initialize_without_an_answer_is_answered_by_the_next),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,6 +241,19 @@ behind_a_diff_that_is_cut_stands_the_whole_input(void **state)
 		      "  │ {\"content\":\"x\\ny\\u001b\"}\n");
 }
 
+/* Issue 5: "wants to network". */
+static void
+what_a_tool_wants_is_a_verb(void **state)
+{
+	(void)state;
+	assert_prints(effect,
+		      "{\"tool_name\":\"far\",\"side_effects\":\"network\","
+		      "\"workspace_path\":\"/w\",\"rule\":\"default.NETWORK\",\"input\":{}}",
+		      "\nfar wants to reach the network in /w\n"
+		      "  asked by rule  default.NETWORK\n"
+		      "  │ {}\n");
+}
+
 int
 main(void)
 {
@@ -254,6 +267,7 @@ main(void)
 	    cmocka_unit_test(text_blocks_pass_as_bytes_and_others_are_named),
 	    cmocka_unit_test(nothing_typed_is_no_and_only_the_choices_are_taken),
 	    cmocka_unit_test(a_question_shows_the_whole_command_behind_a_margin),
+	    cmocka_unit_test(what_a_tool_wants_is_a_verb),
 	    cmocka_unit_test(behind_a_diff_that_is_cut_stands_the_whole_input),
 	};
 	setenv("TZ", "UTC", 1);

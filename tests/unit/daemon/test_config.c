@@ -234,14 +234,57 @@ keys_of_other_clients_are_taken_with_a_word(void **state)
 {
 	struct config c = good("{\"mcpServers\": {\"a\": {\"command\": \"x\",\n"
 			       "\"autoApprove\": [\"y\"], \"type\": \"stdio\",\n"
-			       "\"timeout\": 600000}},\n\"globalShortcut\": \"\"}");
+			       "\"timeout\": 600000}},\n\"globalShortcut\": \"\", \"inputs\": []}");
 
 	(void)state;
 	assert_int_equal(c.server_count, 1);
-	assert_int_equal(c.warning_count, 3);
+	assert_int_equal(c.warning_count, 4);
 	assert_string_equal(c.warnings[0], "line 4: globalShortcut: has no effect here");
-	assert_string_equal(c.warnings[1], "line 2: mcpServers.a.autoApprove: has no effect here");
+	assert_string_equal(c.warnings[1], "line 4: inputs: has no effect here"); /* issue 5 */
+	assert_string_equal(c.warnings[2], "line 2: mcpServers.a.autoApprove: has no effect here");
 	assert_int_equal(c.servers[0].timeout_ms, 600000); /* some write milliseconds */
+	config_done(&c);
+}
+
+/* Issue 5: VS Code keeps its files so. */
+static void
+json_may_have_comments_and_commas_too_many(void **state)
+{
+	static const char *const texts[] = {
+	    "// mine\n/* all\n of it */ {\n\"servers\": { // \"x\": {\n"
+	    "\"a\": {\"type\": \"http\", \"url\": \"http://h/*//x\", /* } */},},\n"
+	    "\"inputs\": [\"\\\"// \", 2,],// the end\n}// never ends",
+	    "{servers: {a: {url: http://h/*//x, }}, # don't \" worry\n'inputs': ['it''s // no "
+	    "comment', \" // \"]}",
+	};
+	static const char *const warnings[] = {"line 6: inputs: has no effect here",
+					       "line 2: inputs: has no effect here"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct config c = good(texts[i]);
+		assert_int_equal(c.server_count, 1);
+		assert_string_equal(c.servers[0].url, "http://h/*//x");
+		assert_int_equal(c.warning_count, 1);
+		assert_string_equal(c.warnings[0], warnings[i]);
+		config_done(&c);
+	}
+}
+
+/* Issue 5: 60000 was meant to be a minute. */
+static void
+a_timeout_of_more_than_an_hour_is_told(void **state)
+{
+	struct config c = good("mcpServers:\n  a:\n    command: x\n    timeout: 60000\n"
+			       "    max_timeout: 3600\n    startup_timeout: 3601\n"
+			       "    idle_stop: 7200\n");
+
+	(void)state;
+	assert_int_equal(c.servers[0].timeout_ms, 60000000);
+	assert_int_equal(c.warning_count, 2);
+	assert_string_equal(c.warnings[0], "line 4: mcpServers.a.timeout: more than an hour; it is "
+					   "in seconds here, some clients write milliseconds");
+	assert_non_null(strstr(c.warnings[1], "mcpServers.a.startup_timeout"));
 	config_done(&c);
 }
 
@@ -512,6 +555,8 @@ main(void)
 	    cmocka_unit_test(both_keys_are_merged_and_a_name_counts_once),
 	    cmocka_unit_test(disabled_ones_are_only_named),
 	    cmocka_unit_test(keys_of_other_clients_are_taken_with_a_word),
+	    cmocka_unit_test(json_may_have_comments_and_commas_too_many),
+	    cmocka_unit_test(a_timeout_of_more_than_an_hour_is_told),
 	    cmocka_unit_test(a_variable_that_is_missing_disables_one_server_and_names_the_field),
 	    cmocka_unit_test(there_may_be_no_workspace),
 	    cmocka_unit_test(secrets_are_not_repeated),
