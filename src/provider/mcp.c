@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "mcp/header.h"
+#include "mcp/shape.h"
 
 #define PROBLEM_BYTES 256
 #define PROBLEMS_MOST 1000
@@ -53,23 +54,23 @@ struct mcp_provider {
 static void PRINTF_LIKE(3, 4)
     problem(struct mcp_provider *p, struct str server, const char *fmt, ...)
 {
-	char why[PROBLEM_BYTES - 80];
+	char why[PROBLEM_BYTES - 80], who[80];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
+	snprintf(who, sizeof(who), "%.*s", STR_ARG(str_utf8_upto(server, 64)));
 	if (p->told++ < PROBLEMS_TOLD)
-		log_line(LOG_WARN, "a tool of a server cannot be listed as it is called", "why",
-			 why, NULL);
+		log_line(LOG_WARN, "a tool of a server is not listed as the server has it",
+			 "server", who, "why", why, NULL);
 	if (p->problem_count == PROBLEMS_MOST)
 		return;
 	void *more = realloc(p->problems, (p->problem_count + 1) * sizeof(*p->problems));
 	if (!more)
 		return;
 	p->problems = more;
-	snprintf(p->problems[p->problem_count++], PROBLEM_BYTES, "%.*s: %s",
-		 STR_ARG(str_utf8_upto(server, 64)), why);
+	snprintf(p->problems[p->problem_count++], PROBLEM_BYTES, "%s: %s", who, why);
 }
 
 static void
@@ -290,9 +291,9 @@ tool_make(struct mcp_server *s, struct upstream *u, const struct upstream_tool *
 	struct buf name = BUF_INIT(ALIAS_MAX);
 	struct header_param params[LIMIT_MCP_PARAMS];
 	size_t count;
-	int rc = 0;
+	int rc = shape_check(SHAPE_TOOL, from->definition, e);
 
-	if (upstream_kind(u) == UPSTREAM_HTTP && header_has_params(schema))
+	if (rc == 0 && upstream_kind(u) == UPSTREAM_HTTP && header_has_params(schema))
 		rc = header_params(schema, NULL, params, ARRAY_LEN(params), &count, e);
 	short_name(&name, &s->settings, from->name);
 	if (!name_is_free(s->provider, s, buf_str(&name))) {
