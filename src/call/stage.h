@@ -70,6 +70,12 @@ call_reversibility(const struct call *c)
 {
 	return effect_of(c->tool, c->tuning).reversibility;
 }
+/* Did it happen, or a part of it, as far as anybody knows? By what the ledger goes by (claim.c). */
+static inline bool
+call_may_have_happened(const struct call *c)
+{
+	return c->left_behind || c->ran_well || c->ran_badly || c->doubt;
+}
 static inline const struct json *
 call_key_fields(const struct call *c)
 {
