@@ -100,7 +100,8 @@ void progressing_end(struct call *c);
 
 /* form.c: a question shown in the client, if that can; and taken back. */
 void form_show(struct call *c, const struct question_text *t);
-void form_drop(struct call *c); /* no-op without one */
+bool form_put_away(const struct call *c); /* that was what answered the question */
+void form_drop(struct call *c);           /* no-op without one */
 
 /* Events of this call. parent NULL: the turn's. actor NULL: the table's. */
 struct jw *call_event(struct call *c, enum event_type type, const char *parent);
