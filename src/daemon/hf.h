@@ -141,6 +141,8 @@ void hf__write_config(struct jw *w, void *hf);
 /* servers.c */
 int hf__servers_open(struct hf *hf, struct err *e);
 int hf__servers_set(struct hf *hf, const struct config *c, struct err *e);
+/* Of struct gateway; arg is the hf. */
+struct str hf__why_missing(struct str tool, struct err *why, void *arg);
 /* After a change: those that are others than before are started, to see what they offer now. */
 void hf__servers_refresh(struct hf *hf, const struct config *old);
 void hf__servers_close(struct hf *hf); /* after upstreams_stop, or before any was set */

@@ -362,6 +362,24 @@ servers_dir(const struct hf *hf, struct path *out, struct err *e)
 		   : err_set(e, E_CONFIG, "the state directory's path is too long");
 }
 
+struct str
+hf__why_missing(struct str tool, struct err *why, void *arg)
+{
+	const struct hf *hf = arg;
+	struct str server = mcp_why_missing(hf->mcp, tool, why);
+
+	for (size_t i = 0; !server.ptr && i < hf->config.disabled_count; i++) {
+		struct str name = str_of(hf->config.disabled[i]);
+		if (!toolid_names(tool, name))
+			continue;
+		err_set(why, E_NOT_FOUND,
+			"the server '%.*s' is disabled in the configuration, and its tools with it",
+			STR_ARG(str_utf8_upto(name, 100)));
+		server = name;
+	}
+	return server;
+}
+
 int
 hf__servers_open(struct hf *hf, struct err *e)
 {

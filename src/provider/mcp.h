@@ -38,6 +38,13 @@ int mcp_provider_set(struct mcp_provider *p, const struct mcp_settings *settings
 		     struct err *e);
 void mcp_provider_free(struct mcp_provider *p); /* no job may be running; takes NULL */
 
+/*
+ * Whose a name is that no tool has, by its prefix or namespace; {NULL,0}: nobody's here. Where
+ * there is a reason that the server has no such tool, *why is set: it cannot be reached, the tool
+ * is disabled, or no client would take it.
+ */
+struct str mcp_why_missing(const struct mcp_provider *p, struct str name, struct err *why);
+
 /* What could not be listed as it is called, one line each: "x: tool 'y': why". For people. */
 size_t mcp_problem_count(const struct mcp_provider *p);
 const char *mcp_problem_at(const struct mcp_provider *p, size_t i);

@@ -127,13 +127,21 @@ latency_write(struct jw *w, const struct upstream *u)
 	jw_end(w);
 }
 
+struct str
+upstream_problem(const struct upstream *u)
+{
+	if (u->spec.problem.ptr)
+		return u->spec.problem;
+	return u->problem.code ? str_of(u->problem.text) : (struct str){NULL, 0};
+}
+
 static void
 problem_write(struct jw *w, const struct upstream *u)
 {
-	if (u->spec.problem.ptr)
-		jw_member(w, "problem", u->spec.problem);
-	else if (u->problem.code)
-		jw_member_z(w, "problem", u->problem.text);
+	struct str problem = upstream_problem(u);
+
+	if (problem.ptr)
+		jw_member(w, "problem", problem);
 	if (u->problem.code && u->last_words[0])
 		jw_member_z(w, "last_words", u->last_words);
 }

@@ -139,6 +139,7 @@ enum upstream_state upstream_state(const struct upstream *u);
 const struct json *upstream_capabilities(
     const struct upstream *u);                              /* of the server; NULL: unknown */
 struct str upstream_instructions(const struct upstream *u); /* {NULL,0}: none */
+struct str upstream_problem(const struct upstream *u); /* why it cannot be used; {NULL,0}: it can */
 bool upstream_known(const struct upstream *u); /* its lists have been read, now or in former days */
 /* An array of what prompts/list... gave, all pages; never NULL; empty when unknown. LIST_TOOLS:
  * the accepted definitions, by name. */

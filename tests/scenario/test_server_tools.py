@@ -146,3 +146,24 @@ def test_5_an_always_is_for_that_tool_of_that_server(box):
     s = g.session()
     g.start(s, "make", {})
     assert g.answer(g.question(s), "deny")[0] == 200
+
+
+def test_5_a_tool_that_is_missing_says_why(box):
+    Servers(box, near=([tool("echo"), tool("hidden"), {**tool("odd"), "inputSchema": {"type": "banana"}}], {"disabled_tools": ["hidden"]}))
+    with open(os.path.join(box.env["XDG_CONFIG_HOME"], "holdfast", "config.yaml")) as file:
+        text = file.read()
+    entries = json.loads("{" + text[len(AUTO):] + "}")["mcpServers"]
+    entries["late"] = {"command": "/nonexistent/server"}
+    entries["off"] = {"command": "/nonexistent/server", "disabled": True}
+    box.config(AUTO + json.dumps({"mcpServers": entries})[1:-1] + "\n")
+    g = box.serve()
+    until(lambda: [s["state"] for s in g.ok("GET", "/servers")["servers"]] in (["failed", "started"], ["quarantined", "started"]),
+          "one has started, the other cannot")
+    s = g.session()
+    for name, words in (("late__echo", ("'late'", "cannot be used", "holdfast servers")), ("late:echo#01234567", ("'late'", "cannot be used")),
+                        ("off__echo", ("'off'", "disabled")), ("near__hidden", ("'hidden'", "disabled")),
+                        ("near__odd", ("'odd'", "inputSchema"))):
+        text = g.call(s, name, {}).text
+        assert all(word in text for word in words) and "did you mean" not in text, text
+    assert "did you mean 'near__echo'?" in g.call(s, "near__ecko", {}).text
+    assert "did you mean" not in g.call(s, "nearr__nothing", {}).text
