@@ -47,8 +47,8 @@ struct link_events {
 	/* That request will get no answer: the transport says why. HTTP statuses as E_ codes;
 	 * status is the HTTP status or 0 (what it says of trying again is in e); body: what came
 	 * instead of a message, JSON or not. E_UNAVAILABLE with status 0: nothing of it was sent;
-	 * otherwise it may have arrived. id 0, from http alone: a note, an answer or the listening
-	 * stream met this. */
+	 * otherwise it may have arrived. id 0 from http: a note, an answer or the listening
+	 * stream met this; from stdio: which request it was cannot be told. */
 	void (*failed)(void *arg, uint64_t id, int status, struct str body, const struct err *e);
 	/* The end of it, once, whoever wanted it; then the link is gone. how: for people. */
 	void (*closed)(void *arg, const struct err *how);
