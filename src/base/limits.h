@@ -401,6 +401,7 @@
 #define LIMIT_UPSTREAM_BACKOFF_MAX_MS 60000 /* ...this */
 #define LIMIT_RETRY_AFTER_S 86400           /* that is believed of what a server says */
 #define LIMIT_UPSTREAM_PATIENCE_MS 2000     /* that a request waits for a start put off */
+#define LIMIT_UPSTREAM_AWAY_MS 3000         /* then a request tries one again that was not there */
 #define LIMIT_UPSTREAM_FAILS 5              /* starts in a row; then it is quarantined, for... */
 #define LIMIT_UPSTREAM_QUARANTINE_MS 600000 /* ...this */
 #define LIMIT_UPSTREAM_STEADY_MS 60000      /* running so long, it has not failed for its start */

@@ -248,6 +248,8 @@ struct upstream {
 	unsigned unlucky;  /* the same, and falls soon after a start */
 	unsigned deaf;     /* timeouts without any word in between */
 	uint64_t retry_at; /* not before */
+	uint64_t tried_at; /* the last failure */
+	bool away;         /* it was that nobody is at home: it is not quarantined for that */
 	uint64_t ready_at; /* of the loop; and of the wall: */
 	int64_t started_us;
 	struct timer retry, idle;
