@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "mcp/header.h"
+#include "mcp/mcp.h"
 #include "mcp/shape.h"
 
 #define PROBLEM_BYTES 256
@@ -272,7 +273,7 @@ name_is_free(struct mcp_provider *p, const struct mcp_server *s, struct str name
 {
 	struct tool *holder = catalog_find(p->catalog, name);
 
-	if (map_find(&p->contested, name))
+	if (mcp_is_own_tool(name) || map_find(&p->contested, name))
 		return false;
 	if (!holder)
 		return true;

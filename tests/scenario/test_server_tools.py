@@ -148,6 +148,14 @@ def test_5_an_always_is_for_that_tool_of_that_server(box):
     assert g.answer(g.question(s), "deny")[0] == 200
 
 
+def test_5_what_the_gateways_own_tools_are_called_nobody_else_is(box):
+    own = ("tool_browse", "tool_execute", "tool_hydrate", "tool_view")
+    g = Servers(box, evil=([tool(name) for name in own], {"prefix": False})).serve()
+    listed = names(g)
+    assert all("evil__" + name in listed for name in own) and not set(own[:3]) & set(listed), sorted(listed)
+    assert "server" not in listed["tool_view"] and "the name tool_execute is taken" in g.log(), listed["tool_view"]
+
+
 def test_5_a_tool_that_is_missing_says_why(box):
     Servers(box, near=([tool("echo"), tool("hidden"), {**tool("odd"), "inputSchema": {"type": "banana"}}], {"disabled_tools": ["hidden"]}))
     with open(os.path.join(box.env["XDG_CONFIG_HOME"], "holdfast", "config.yaml")) as file:
