@@ -10,6 +10,7 @@
 struct catalog {
 	struct tool **tools; /* sorted by name */
 	size_t count, cap, max;
+	uint64_t version;
 	struct map by_name, by_id;
 	struct shelf *shelf; /* NULL: nobody has asked */
 	struct tool **fresh; /* since then; references */
@@ -161,6 +162,7 @@ catalog_add(struct catalog *c, struct tool *t, struct err *e)
 	memmove(c->tools + at + 1, c->tools + at, (c->count - at) * sizeof(struct tool *));
 	c->tools[at] = tool_ref(t);
 	c->count++;
+	c->version++;
 	return 0;
 }
 
@@ -176,6 +178,7 @@ catalog_remove(struct catalog *c, struct str name)
 	size_t at = place_of(c, name);
 	CHECK(c->tools[at] == t);
 	c->count--;
+	c->version++;
 	memmove(c->tools + at, c->tools + at + 1, (c->count - at) * sizeof(struct tool *));
 	tool_unref(t);
 	return 0;
@@ -199,6 +202,12 @@ catalog_near(const struct catalog *c, struct str name)
 		if (near_better(name, c->tools[i]->name, &best))
 			nearest = c->tools[i];
 	return nearest;
+}
+
+uint64_t
+catalog_version(const struct catalog *c)
+{
+	return c->version;
 }
 
 size_t

@@ -27,6 +27,8 @@ struct tool *catalog_find(const struct catalog *c, struct str name);
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const struct tool *catalog_near(const struct catalog *c, struct str name);
 
+/* Another with every tool that comes or goes: as long as it is the same, so is what is listed. */
+uint64_t catalog_version(const struct catalog *c);
 size_t catalog_count(const struct catalog *c);
 struct tool *catalog_at(const struct catalog *c, size_t i); /* sorted by name */
 

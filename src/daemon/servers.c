@@ -343,13 +343,16 @@ remember_all(struct servers *ss)
 
 /* Their life */
 
-static void
-catalog_changed(void *arg)
+/* Whoever says that it may be another: clients hear of it once, and only if it is. */
+void
+hf__catalog_changed(void *arg)
 {
 	struct hf *hf = arg;
+	uint64_t now = catalog_version(hf->catalog);
 
-	if (hf->front)
+	if (hf->front && hf->catalog_told != now)
 		mcp_changed(hf->front, CHANGED_TOOLS);
+	hf->catalog_told = now;
 }
 
 static int
@@ -395,7 +398,7 @@ hf__servers_open(struct hf *hf, struct err *e)
 	list_init(&hf->servers->known);
 	if ((code = servers_dir(hf, &dir, e)) < 0 ||
 	    (code = upstreams_new(&spec, &hf->upstreams, e)) < 0 ||
-	    (code = mcp_provider_new(hf->loop, hf->catalog, hf->upstreams, catalog_changed, hf,
+	    (code = mcp_provider_new(hf->loop, hf->catalog, hf->upstreams, hf__catalog_changed, hf,
 				     &hf->mcp, e)) < 0)
 		return code;
 	hf->servers->watch =

@@ -4,6 +4,7 @@ import os
 import sys
 
 from lib import until
+from test_mcp import Client
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 AUTO = "tool_confirmation:\n  default: {NETWORK: auto}\n"
@@ -175,3 +176,38 @@ def test_5_a_tool_that_is_missing_says_why(box):
         assert all(word in text for word in words) and "did you mean" not in text, text
     assert "did you mean 'near__echo'?" in g.call(s, "near__ecko", {}).text
     assert "did you mean" not in g.call(s, "nearr__nothing", {}).text
+
+
+def test_5_a_server_that_comes_or_goes_is_told_once(box):
+    world = Servers(box, a=([tool("make")], {}))
+    g = world.serve()
+    client = Client(box, "--surface", "all")
+
+    def told():
+        return [m["method"] for m in client.kept if m.get("method", "").endswith("list_changed")]
+
+    def listed(name):
+        return name in [t["name"] for t in client.ask("tools/list")["result"]["tools"]]
+    try:
+        client.initialize()
+        world.offer("b", [tool("make")])
+        world.servers["b"] = {}
+        world.write()
+        g.ok("POST", "/reload", {})
+        until(lambda: listed("b__make"), "its tools are there")
+        assert told() == ["notifications/tools/list_changed"], told()
+        del world.servers["b"]
+        world.write()
+        g.ok("POST", "/reload", {})
+        until(lambda: not listed("b__make"), "they are gone")
+        assert told() == ["notifications/tools/list_changed"] * 2, told()
+        world.policy = AUTO + "  per_tool: {a__make: auto}\n"  # nothing that is listed
+        world.write()
+        before = g.ok("GET", "/status")["config"]["loads"]
+        g.ok("POST", "/reload", {})
+        until(lambda: g.ok("GET", "/status")["config"]["loads"] > before, "it is read again")
+        client.ask("ping")
+        assert len(told()) == 2, told()
+    finally:
+        client.process.kill()
+        client.process.wait()
