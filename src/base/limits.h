@@ -408,6 +408,7 @@
 #define LIMIT_UPSTREAM_DEAF 3           /* deadlines without a word; then it is pinged, for... */
 #define LIMIT_UPSTREAM_PING_MS 5000     /* ...this, and replaced */
 #define LIMIT_UPSTREAM_PATIENCE_MS 2000 /* that a request waits for a start put off */
+#define LIMIT_UPSTREAM_AWAY_MS 3000     /* then a request tries one again that was not there */
 #define LIMIT_UPSTREAM_FAILS 5          /* starts in a row; then it is quarantined, for... */
 #define LIMIT_UPSTREAM_QUARANTINE_MS 600000 /* ...this */
 #define LIMIT_UPSTREAM_STEADY_MS 60000      /* running so long, it has not failed for its start */

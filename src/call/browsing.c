@@ -103,8 +103,7 @@ gateway_hydrate(struct gateway *gw, struct session *s, struct str tool, struct j
 	if (t && s && tool_disabled(t, s))
 		return tool_say_disabled(t, s, e);
 	if (!t || (s && !tool_visible(t, s)))
-		return err_set(e, E_NOT_FOUND, "there is no tool '%.*s'",
-			       STR_ARG(str_utf8_upto(tool, 100)));
+		return tool_say_unknown(gw, s, tool, e);
 	rc = shelf_hydrate(shelf, t->id, w, e);
 	if (rc == 0 && s)
 		note_seen(gw, s, t->id);

@@ -175,6 +175,7 @@ call__finish(struct call *c)
 	    .error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
 	    .code = failed ? c->err.code : 0,
 	    .retry_after_ms = failed ? c->err.retry_after_ms : 0,
+	    .twice = call_may_have_happened(c) && call_reversibility(c) > REV_IDEMPOTENT,
 	    .rpc_code = failed ? c->out.rpc_code : 0,
 	    .rpc_data = buf_take(&c->out.rpc_data),
 	    .extra = buf_take(&c->out.extra),

@@ -70,7 +70,7 @@ struct call {
 
 	/* resolve */
 	struct tool *tool;       /* a reference, to the end: the journal row names its effects */
-	uint64_t catalog_was;    /* catalog_changes, when it was found */
+	uint64_t catalog_was;    /* catalog_version, when it was found */
 	struct tunings *tunings; /* a reference, or NULL: what it was read from */
 	const struct tuning *tuning; /* how it is run */
 	struct metered metered[2];   /* the tool, its server */

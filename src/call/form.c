@@ -1,8 +1,9 @@
 /*
  * form.c - the open question of a call, shown as a form in the client that made it.
  *
- * It is one more place to answer in: the first answer counts, wherever it is given. A form that is
- * put away is no answer; the others can still give one.
+ * It is one more place to answer in: the first answer counts, wherever it is given. Whoever put the
+ * form away has seen the question and not said yes: that is a no, and the agent need not wait until
+ * the question has expired. A client that could not show it has said nothing.
  */
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct form {
 	struct inquiry_item item;
 	struct json_doc *params;
 	struct call *call;
+	bool put_away; /* and that was the answer */
 };
 
 static const struct choice {
@@ -118,24 +120,21 @@ params_make(const struct call *c, const struct question_text *t, struct json_doc
 	return code;
 }
 
-/* False: nothing was decided. */
+/* False: none of the choices was taken, and nothing was declined. */
 static bool
 read_answer(const struct call *c, const struct json *answer, struct answer *ret)
 {
 	struct str action = json_str(json_get(answer, S("action")));
 	struct str decision = json_str(json_pointer(answer, S("/content/decision")));
 
-	if (str_is(action, "decline")) {
-		*ret = (struct answer){.allow = false, .scope = SCOPE_ONCE};
-		return true;
-	}
+	*ret = (struct answer){.allow = false, .scope = SCOPE_ONCE};
 	for (size_t i = 0; str_is(action, "accept") && i < ARRAY_LEN(choices); i++)
 		if (is_offered(c, &choices[i]) && str_is(decision, choices[i].word)) {
-			*ret =
-			    (struct answer){.allow = choices[i].allow, .scope = choices[i].scope};
+			ret->allow = choices[i].allow;
+			ret->scope = choices[i].scope;
 			return true;
 		}
-	return false;
+	return str_is(action, "decline");
 }
 
 static void
@@ -146,11 +145,21 @@ settled(struct inquiry *q)
 	struct answer a;
 	enum question_state state;
 
-	if (!read_answer(c, f->item.answer, &a) || !c->question)
+	/* An answer that makes no sense is one; that there can be none is not. */
+	if (!c->question || (!f->item.answer && f->item.err.code != E_VALIDATION))
 		return;
+	bool chosen = read_answer(c, f->item.answer, &a);
 	a.by = c->session->client[0] ? str_of(c->session->client) : S("client");
 	/* It may have been answered elsewhere meanwhile: then that counts. */
-	(void)question_answer(c->gw->questions, str_of(question_id(c->question)), &a, &state, NULL);
+	int code =
+	    question_answer(c->gw->questions, str_of(question_id(c->question)), &a, &state, NULL);
+	f->put_away = code == 0 && !chosen;
+}
+
+bool
+form_put_away(const struct call *c)
+{
+	return c->form && c->form->put_away;
 }
 
 void

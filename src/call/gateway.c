@@ -240,6 +240,33 @@ tool_say_disabled(const struct tool *t, const struct session *s, struct err *e)
 		       single ? "" : s->tenant, single ? "" : " --agent ", single ? "" : s->agent);
 }
 
+/* What servers there are is not for everybody who shares the gateway to know. */
+static struct str
+whose(const struct gateway *gw, const struct session *s, struct str name, struct err *why)
+{
+	bool tells = gw->why_missing && (!s || agent_is_default(s->owner));
+
+	return tells ? gw->why_missing(name, why, gw->why_missing_arg) : (struct str){NULL, 0};
+}
+
+int
+tool_say_unknown(const struct gateway *gw, const struct session *s, struct str name, struct err *e)
+{
+	struct err why = ERR_NONE;
+	struct str server = whose(gw, s, name, &why), shown = str_utf8_upto(name, 100);
+	const struct tool *near = catalog_near(gw->catalog, name);
+
+	if (why.code < 0) {
+		*e = why;
+		return why.code;
+	}
+	/* Another server's tool is another tool, however much its name is like this one. */
+	if (near && (!s || tool_visible(near, s)) && (!server.ptr || str_eq(near->server, server)))
+		return err_set(e, E_NOT_FOUND, "there is no tool '%.*s'; did you mean '%.*s'?",
+			       STR_ARG(shown), STR_ARG(near->name));
+	return err_set(e, E_NOT_FOUND, "there is no tool '%.*s'", STR_ARG(shown));
+}
+
 void
 gateway_end_orphans(struct gateway *gw)
 {

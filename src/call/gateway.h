@@ -101,6 +101,10 @@ struct gateway {
 	struct toolbox_settings toolbox;
 	struct tenants *tenants;     /* who there is; NULL: nobody but the default agent */
 	struct upstreams *upstreams; /* the MCP servers behind; or NULL */
+	/* Whose a name is that no tool has, and why if that is known; {NULL,0}: nobody's. NULL:
+	 * that is never known. */
+	struct str (*why_missing)(struct str tool, struct err *why, void *arg);
+	void *why_missing_arg;
 	struct learned *learned;     /* or NULL */
 	struct progresses *progress; /* or NULL */
 	struct toasts *toasts;       /* or NULL */
@@ -289,6 +293,9 @@ bool tool_visible(const struct tool *t, const struct session *s);
 /* Its tenant has it, but it is disabled for the agent; what is to be said then. */
 bool tool_disabled(const struct tool *t, const struct session *s);
 int tool_say_disabled(const struct tool *t, const struct session *s, struct err *e);
+/* There is none of that name: whose it would be and why it is missing, or one that is near. */
+int tool_say_unknown(const struct gateway *gw, const struct session *s, struct str name,
+		     struct err *e);
 /* After agents were removed: their sessions end. */
 void gateway_end_orphans(struct gateway *gw);
 

@@ -327,7 +327,10 @@ settle(struct call *c)
 		return failed->code < 0 ? call_fail_with(c, failed) : NEXT;
 	case Q_DENIED:
 		reviewed(c, "denied");
-		return call_fail(c, E_USER_DENIED, "User denied this operation.");
+		return call_fail(c, E_USER_DENIED, "%s",
+				 form_put_away(c) ? "The form was dismissed without an answer, "
+						    "which counts as no: nothing was done."
+						  : "User denied this operation.");
 	case Q_EXPIRED:
 		announce_resolved(c);
 		return call_fail(c, E_CONFIRM_TIMEOUT, "nobody answered within %u second%s",

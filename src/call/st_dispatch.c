@@ -191,7 +191,7 @@ launch(struct call *c)
 static bool
 is_still_the_same(const struct call *c)
 {
-	if (c->catalog_was == catalog_changes(c->gw->catalog))
+	if (c->catalog_was == catalog_version(c->gw->catalog))
 		return true;
 	const struct tool *now = catalog_find(c->gw->catalog, c->tool->id);
 	if (c->tool->gateway.ptr)

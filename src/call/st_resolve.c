@@ -32,19 +32,14 @@ resolve_enter(struct call *c)
 		    STR_ARG(t->name));
 	if (t && tool_visible(t, c->session)) {
 		c->tool = tool_ref(t);
-		c->catalog_was = catalog_changes(c->gw->catalog);
+		c->catalog_was = catalog_version(c->gw->catalog);
 		enum verdict v = take_tuning(c);
 		return v == NEXT ? meters_admit(c) : v;
 	}
-	if (t && tool_disabled(t, c->session)) {
-		struct err e;
+	struct err e;
+	if (t && tool_disabled(t, c->session))
 		tool_say_disabled(t, c->session, &e);
-		return call_fail_with(c, &e);
-	}
-	struct str shown = str_utf8_upto(c->tool_name, 100);
-	const struct tool *near = catalog_near(c->gw->catalog, c->tool_name);
-	if (near && tool_visible(near, c->session))
-		return call_fail(c, E_NOT_FOUND, "there is no tool '%.*s'; did you mean '%.*s'?",
-				 STR_ARG(shown), STR_ARG(near->name));
-	return call_fail(c, E_NOT_FOUND, "there is no tool '%.*s'", STR_ARG(shown));
+	else
+		tool_say_unknown(c->gw, c->session, c->tool_name, &e);
+	return call_fail_with(c, &e);
 }

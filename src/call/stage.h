@@ -70,6 +70,12 @@ call_reversibility(const struct call *c)
 {
 	return effect_of(c->tool, c->tuning).reversibility;
 }
+/* Did it happen, or a part of it, as far as anybody knows? By what the ledger goes by (claim.c). */
+static inline bool
+call_may_have_happened(const struct call *c)
+{
+	return c->left_behind || c->ran_well || c->ran_badly || c->doubt;
+}
 static inline const struct json *
 call_key_fields(const struct call *c)
 {
@@ -94,7 +100,8 @@ void progressing_end(struct call *c);
 
 /* form.c: a question shown in the client, if that can; and taken back. */
 void form_show(struct call *c, const struct question_text *t);
-void form_drop(struct call *c); /* no-op without one */
+bool form_put_away(const struct call *c); /* that was what answered the question */
+void form_drop(struct call *c);           /* no-op without one */
 
 /* Events of this call. parent NULL: the turn's. actor NULL: the table's. */
 struct jw *call_event(struct call *c, enum event_type type, const char *parent);

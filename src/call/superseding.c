@@ -318,13 +318,6 @@ superseding_effect_begins(struct call *c)
 	c->turn->compensatable_running += call_reversibility(c) == REV_COMPENSATABLE;
 }
 
-/* Did it happen, or a part of it, as far as anybody knows? By what the ledger goes by (claim.c). */
-static bool
-may_have_happened(const struct call *c)
-{
-	return c->left_behind || c->ran_well || c->ran_badly || c->doubt;
-}
-
 void
 superseding_effect_ends(struct call *c)
 {
@@ -335,7 +328,7 @@ superseding_effect_ends(struct call *c)
 	c->effect_begun = false;
 	t->effects_running--;
 	t->compensatable_running -= call_reversibility(c) == REV_COMPENSATABLE;
-	if (!may_have_happened(c))
+	if (!call_may_have_happened(c))
 		return;
 	t->effects++;
 	if (call_reversibility(c) == REV_COMPENSATABLE)

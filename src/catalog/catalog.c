@@ -10,12 +10,12 @@
 struct catalog {
 	struct tool **tools; /* sorted by name */
 	size_t count, cap, max;
+	uint64_t version;
 	struct map by_name, by_id;
 	struct shelf *shelf; /* NULL: nobody has asked */
 	struct tool **fresh; /* since then; references */
 	struct tool **gone;
 	size_t fresh_count, gone_count;
-	uint64_t changes;
 };
 
 struct catalog *
@@ -162,7 +162,7 @@ catalog_add(struct catalog *c, struct tool *t, struct err *e)
 	memmove(c->tools + at + 1, c->tools + at, (c->count - at) * sizeof(struct tool *));
 	c->tools[at] = tool_ref(t);
 	c->count++;
-	c->changes++;
+	c->version++;
 	return 0;
 }
 
@@ -178,16 +178,10 @@ catalog_remove(struct catalog *c, struct str name)
 	size_t at = place_of(c, name);
 	CHECK(c->tools[at] == t);
 	c->count--;
-	c->changes++;
+	c->version++;
 	memmove(c->tools + at, c->tools + at + 1, (c->count - at) * sizeof(struct tool *));
 	tool_unref(t);
 	return 0;
-}
-
-uint64_t
-catalog_changes(const struct catalog *c)
-{
-	return c->changes;
 }
 
 struct tool *
@@ -208,6 +202,12 @@ catalog_near(const struct catalog *c, struct str name)
 		if (near_better(name, c->tools[i]->name, &best))
 			nearest = c->tools[i];
 	return nearest;
+}
+
+uint64_t
+catalog_version(const struct catalog *c)
+{
+	return c->version;
 }
 
 size_t

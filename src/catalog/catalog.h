@@ -22,14 +22,13 @@ int catalog_add(struct catalog *c, struct tool *t, struct err *e);
 int catalog_remove(struct catalog *c,
 		   struct str name); /* E_NOT_FOUND; calls in flight keep theirs */
 
-/* How often it has changed: while that is the same, so are all its tools. */
-uint64_t catalog_changes(const struct catalog *c);
-
 /* By name or id. Borrowed; NULL = none. */
 struct tool *catalog_find(const struct catalog *c, struct str name);
 /* The nearest name, for "did you mean"; NULL when none is near. */
 const struct tool *catalog_near(const struct catalog *c, struct str name);
 
+/* Another with every tool that comes or goes: as long as it is the same, so is what is listed. */
+uint64_t catalog_version(const struct catalog *c);
 size_t catalog_count(const struct catalog *c);
 struct tool *catalog_at(const struct catalog *c, size_t i); /* sorted by name */
 

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "mcp/shape.h"
 
 #define TENANT_CHARS 64
 #define PROMPT_BYTES (4 * KIB)
@@ -443,7 +444,10 @@ check_schema(const struct definition *d, struct tool *t, struct err *e)
 	struct err why = ERR_NONE;
 
 	if (tool_schema(t, &schema, &why) == 0)
-		return 0;
+		return shape_is_of_object(t->input_schema)
+			   ? 0
+			   : refuse(e, d->name, "parameter_schema",
+				    "must be the schema of an object");
 	if (why.code == E_NOMEM)
 		return err_plain(e, E_NOMEM);
 	return refuse(e, d->name, "parameter_schema", "%s", tool_unfit(t));

@@ -36,7 +36,7 @@ refusal_retryable(const char *code)
 }
 
 void
-refusal_write(struct jw *w, const struct err *e, struct str path, struct str details)
+refusal_write(struct jw *w, const struct err *e, bool twice, struct str path, struct str details)
 {
 	const char *code = err_row(e->code)->gateway;
 
@@ -44,7 +44,7 @@ refusal_write(struct jw *w, const struct err *e, struct str path, struct str det
 	jw_member_z(w, "error", code);
 	jw_member_z(w, "message", err_text(e));
 	jw_member(w, "path", path.ptr ? path : S(""));
-	jw_member_bool(w, "retryable", refusal_retryable(code));
+	jw_member_bool(w, "retryable", !twice && refusal_retryable(code));
 	if (details.ptr) {
 		jw_key(w, "details");
 		jw_raw(w, details);

@@ -14,8 +14,10 @@
 
 #define REFUSAL_CHARS 256
 
-/* The code is tbl/errors.def's for the gateway. Details are JSON, or {NULL,0}. */
-void refusal_write(struct jw *w, const struct err *e, struct str path, struct str details);
+/* The code is tbl/errors.def's for the gateway. twice: whether it was done is not known, and to do
+ * it again may be to do it twice. Details are JSON, or {NULL,0}. */
+void refusal_write(struct jw *w, const struct err *e, bool twice, struct str path,
+		   struct str details);
 
 /* What an upstream said, fit to be passed on: one line of at most REFUSAL_CHARS characters. */
 void refusal_text(struct buf *out, struct str said);
@@ -26,6 +28,7 @@ void refusal_text(struct buf *out, struct str said);
  */
 const char *refusal_code(struct str said);
 
+/* Another try may do better, where nothing was done by this one. */
 bool refusal_retryable(const char *code);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "mcp/header.h"
+#include "mcp/shape.h"
 
 #define NAME_CHARS 64
 #define TIMEOUT_MAX_MS (24 * 3600 * 1000)
@@ -570,25 +571,22 @@ list_native(struct jw *w, const struct tool *t)
 	if (t->title.ptr)
 		jw_member(w, "title", t->title);
 	jw_member(w, "description", t->description);
-	jw_key(w, "inputSchema");
-	jw_value(w, t->input_schema);
+	shape_write_member(w, SHAPE_TOOL, S("inputSchema"), t->input_schema);
 	jw_key(w, "annotations");
 	tool_write_hints(w, t);
 }
 
-/* As the server gave it; a description and a schema it must have. */
+/* As the server gave it, as far as clients take that; a description and a schema it must have. */
 static void
 list_adopted(struct jw *w, const struct tool *t)
 {
 	jw_member(w, "description", t->description);
-	jw_key(w, "inputSchema");
-	jw_value(w, t->input_schema);
+	shape_write_member(w, SHAPE_TOOL, S("inputSchema"), t->input_schema);
 	for (struct json_iter it = json_iter(t->definition); json_next(&it);) {
 		if (str_is(it.key, "name") || str_is(it.key, "description") ||
 		    str_is(it.key, "inputSchema"))
 			continue;
-		jw_key_str(w, it.key);
-		jw_value(w, it.value);
+		shape_write_member(w, SHAPE_TOOL, it.key, it.value);
 	}
 }
 

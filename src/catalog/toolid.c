@@ -384,3 +384,22 @@ toolid_alias(struct buf *out, struct str server, struct str upstream_name, struc
 	out->failed = out->failed || buf_failed(&plain);
 	buf_done(&plain);
 }
+
+size_t
+toolid_names(struct str name, struct str server)
+{
+	struct buf any = BUF_INIT(2 * ALIAS_MAX);
+	struct toolid id;
+	size_t said = 0;
+
+	if (toolid_parse(name, &id, NULL) == 0)
+		return str_eq(id.ns, server) ? server.len : 0;
+	toolid_alias(&any, server, S("x"), (struct str){NULL, 0});
+	struct str alias = buf_str(&any);
+	/* One that is marked ends otherwise: of such a name nothing can be said. */
+	if (!buf_failed(&any) && str_ends(alias, S("__x")) &&
+	    str_starts(name, str_upto(alias, alias.len - 1)))
+		said = alias.len - 1;
+	buf_done(&any);
+	return said;
+}

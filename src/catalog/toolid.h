@@ -61,4 +61,8 @@ int toolid_hash8(char out[static TOOLID_HASH8], struct str upstream_name,
  */
 void toolid_alias(struct buf *out, struct str server, struct str upstream_name, struct str id);
 
+/* How many characters of a name or id say that it is of that server (or prefix, or namespace); 0:
+ * it is not. Where one server's name begins like another's, the longer one is meant. */
+size_t toolid_names(struct str name, struct str server);
+
 #endif

@@ -24,7 +24,7 @@ refused(const struct args *a, const struct err *e, struct str path, int code)
 			return usage_error(a, "%s", err_text(e));
 		return refuse("%s", err_text(e));
 	}
-	refusal_write(&w, e, path, (struct str){NULL, 0});
+	refusal_write(&w, e, false, path, (struct str){NULL, 0});
 	text_print_json(stdout, buf_str(&out));
 	buf_done(&out);
 	return code;

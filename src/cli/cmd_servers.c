@@ -32,6 +32,7 @@ static const struct column fields[] = {
     {"running", "in_flight", SHOW_TEXT}, {"waiting", "waiting", SHOW_TEXT},
     {"calls", "calls", SHOW_TEXT},       {"failures", "failures", SHOW_TEXT},
     {"breaker", "breaker", SHOW_TEXT},   {"left out", "left_out", SHOW_TEXT},
+    {"problems", "problems", SHOW_TEXT}, {"no room", "no_room", SHOW_TEXT},
 };
 
 /* Documents of OpenAPI. */
@@ -77,6 +78,20 @@ print_one(const struct reply *servers, const char *name, bool json)
 	return EXIT_FINE;
 }
 
+/* What servers have and nobody is shown. */
+static void
+print_left_out(const struct json *rows)
+{
+	for (struct json_iter it = json_iter(rows); json_next(&it);) {
+		int64_t count = 0;
+		if (json_int(json_get(it.value, S("left_out")), &count) && count > 0)
+			printf("%.*s: %lld left out, because clients would refuse them; `holdfast "
+			       "servers %.*s` says why\n",
+			       STR_ARG(member(it.value, "name")), (long long)count,
+			       STR_ARG(member(it.value, "name")));
+	}
+}
+
 /* What the file has, and what is wrong with it. */
 static void
 print_config(const struct reply *servers)
@@ -118,6 +133,7 @@ print(const struct reply *servers, const struct args *a)
 		printf("\n");
 	if (json_len(imports))
 		show_table(imports, import_columns, ARRAY_LEN(import_columns));
+	print_left_out(rows);
 	print_config(servers);
 	return EXIT_FINE;
 }

@@ -145,8 +145,8 @@ set_made(struct hf *hf, const struct config *c, bool *changed, struct err *e)
 static void
 tell(struct hf *hf, bool changed)
 {
-	if (changed && hf->front)
-		mcp_changed(hf->front, CHANGED_TOOLS);
+	if (changed)
+		hf__catalog_changed(hf);
 }
 
 int

@@ -45,6 +45,7 @@ struct hf {
 	struct builtins *builtins;
 	struct upstreams *upstreams;
 	struct mcp_provider *mcp;
+	uint64_t catalog_told;   /* the version of the catalog that clients have heard of */
 	struct kinds *kinds;     /* who runs what was defined */
 	struct defined *defined; /* and what was */
 	struct made *made;       /* of these: what is in the store, by tenant and name */
@@ -141,6 +142,9 @@ void hf__write_config(struct jw *w, void *hf);
 /* servers.c */
 int hf__servers_open(struct hf *hf, struct err *e);
 int hf__servers_set(struct hf *hf, const struct config *c, struct err *e);
+void hf__catalog_changed(void *arg); /* the hf; it may be as it was */
+/* Of struct gateway; arg is the hf. */
+struct str hf__why_missing(struct str tool, struct err *why, void *arg);
 /* After a change: those that are others than before are started, to see what they offer now. */
 void hf__servers_refresh(struct hf *hf, const struct config *old);
 void hf__servers_close(struct hf *hf); /* after upstreams_stop, or before any was set */

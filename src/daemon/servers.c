@@ -343,13 +343,16 @@ remember_all(struct servers *ss)
 
 /* Their life */
 
-static void
-catalog_changed(void *arg)
+/* Whoever says that it may be another: clients hear of it once, and only if it is. */
+void
+hf__catalog_changed(void *arg)
 {
 	struct hf *hf = arg;
+	uint64_t now = catalog_version(hf->catalog);
 
-	if (hf->front)
+	if (hf->front && hf->catalog_told != now)
 		mcp_changed(hf->front, CHANGED_TOOLS);
+	hf->catalog_told = now;
 }
 
 static int
@@ -360,6 +363,24 @@ servers_dir(const struct hf *hf, struct path *out, struct err *e)
 	return n > 0 && (size_t)n < sizeof(out->text)
 		   ? 0
 		   : err_set(e, E_CONFIG, "the state directory's path is too long");
+}
+
+struct str
+hf__why_missing(struct str tool, struct err *why, void *arg)
+{
+	const struct hf *hf = arg;
+	struct str server = mcp_why_missing(hf->mcp, tool, why);
+
+	for (size_t i = 0; !server.ptr && i < hf->config.disabled_count; i++) {
+		struct str name = str_of(hf->config.disabled[i]);
+		if (!toolid_names(tool, name))
+			continue;
+		err_set(why, E_NOT_FOUND,
+			"the server '%.*s' is disabled in the configuration, and its tools with it",
+			STR_ARG(str_utf8_upto(name, 100)));
+		server = name;
+	}
+	return server;
 }
 
 int
@@ -377,7 +398,7 @@ hf__servers_open(struct hf *hf, struct err *e)
 	list_init(&hf->servers->known);
 	if ((code = servers_dir(hf, &dir, e)) < 0 ||
 	    (code = upstreams_new(&spec, &hf->upstreams, e)) < 0 ||
-	    (code = mcp_provider_new(hf->loop, hf->catalog, hf->upstreams, catalog_changed, hf,
+	    (code = mcp_provider_new(hf->loop, hf->catalog, hf->upstreams, hf__catalog_changed, hf,
 				     &hf->mcp, e)) < 0)
 		return code;
 	hf->servers->watch =

@@ -343,6 +343,8 @@ wire_gateway(struct hf *hf, struct err *e)
 	    .tenants = hf->tenants,
 	    .toolbox = hf->config.toolbox,
 	    .upstreams = hf->upstreams,
+	    .why_missing = hf__why_missing,
+	    .why_missing_arg = hf,
 	    .learned = hf->learned,
 	    .progress = hf->progress,
 	    .toasts = hf->toasts,

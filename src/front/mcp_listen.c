@@ -232,6 +232,12 @@ mcp_changed_for(struct front *f, const struct agent *a)
 
 /* ---- what servers say ---- */
 
+static bool
+has_any(const struct upstream *u, enum upstream_list which)
+{
+	return json_len(upstream_list(u, which)) > 0;
+}
+
 static void
 server_gone(const struct front *f, struct str name)
 {
@@ -253,10 +259,11 @@ news(struct upstream *u, unsigned what, void *arg)
 
 	if (what & NEWS_GONE)
 		server_gone(arg, upstream_name(u));
-	/* Of tools we hear when the catalog has them. */
-	if (what & (NEWS_PROMPTS | NEWS_GONE))
+	/* Of tools we hear when the catalog has them. With a server goes what it had. */
+	if (what & NEWS_PROMPTS || (what & NEWS_GONE && has_any(u, LIST_PROMPTS)))
 		changed |= CHANGED_PROMPTS;
-	if (what & (NEWS_RESOURCES | NEWS_GONE))
+	if (what & NEWS_RESOURCES ||
+	    (what & NEWS_GONE && (has_any(u, LIST_RESOURCES) || has_any(u, LIST_TEMPLATES))))
 		changed |= CHANGED_RESOURCES;
 	if (changed)
 		mark(arg, changed, u);

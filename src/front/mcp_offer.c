@@ -3,8 +3,8 @@
  *
  * Lists are what is known of the servers now, in order of names; no server is waited for. Where two
  * servers claim one name, the first of them by its own name has it, and the other never gets to
- * answer for it. Definitions stay as they were given, but for the names of prompts, which say on a
- * surface of many servers whose they are: SERVER__PROMPT.
+ * answer for it. Definitions stay as they were given, but for what clients would refuse (shape.h)
+ * and the names of prompts, which say on a surface of many servers whose they are: SERVER__PROMPT.
  */
 
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "front/mcp_offer.h"
 #include "front/uri_template.h"
+#include "mcp/shape.h"
 
 static const struct str none = {NULL, 0};
 
@@ -23,9 +24,11 @@ static const struct kind {
 	const char *field;  /* the name of one */
 	const char *member; /* of the result */
 	char cursor;
-} resources = {LIST_RESOURCES, "resources", "uri", "resources", 'r'},
-  templates = {LIST_TEMPLATES, "resources", "uriTemplate", "resourceTemplates", 'u'},
-  prompts = {LIST_PROMPTS, "prompts", "name", "prompts", 'p'};
+	enum shape shape;
+} resources = {LIST_RESOURCES, "resources", "uri", "resources", 'r', SHAPE_RESOURCE},
+  templates = {LIST_TEMPLATES,      "resources", "uriTemplate",
+	       "resourceTemplates", 'u',         SHAPE_TEMPLATE},
+  prompts = {LIST_PROMPTS, "prompts", "name", "prompts", 'p', SHAPE_PROMPT};
 
 /* ---- one list of all servers ---- */
 
@@ -77,6 +80,47 @@ offered_name(const struct mcp_client *c, const struct kind *k, const struct upst
 	return name;
 }
 
+/* It is asked for often and said once. */
+static bool
+told_before(uint64_t what)
+{
+	static uint64_t told[64];
+	static size_t next;
+
+	for (size_t i = 0; i < ARRAY_LEN(told); i++)
+		if (told[i] == what)
+			return true;
+	told[next++ % ARRAY_LEN(told)] = what;
+	return false;
+}
+
+static void
+tell_unfit(const struct kind *k, const struct upstream *u, struct str name, const char *why)
+{
+	struct buf what = BUF_INIT(512), server = BUF_INIT(LIMIT_NAME_BYTES);
+
+	buf_add(&what, str_utf8_upto(name, 200));
+	buf_add(&server, str_utf8_upto(upstream_name(u), 200));
+	if (!told_before(str_hash(buf_str(&server)) ^ str_hash(buf_str(&what)) ^ k->shape))
+		log_line(LOG_WARN, "a server lists something that clients would refuse", "server",
+			 buf_z(&server), "in", k->member, "name", buf_z(&what), "why", why, NULL);
+	buf_done(&what);
+	buf_done(&server);
+}
+
+/* One that would spoil the list for every client is not in it. */
+static bool
+can_be_listed(const struct kind *k, const struct upstream *u, struct str name,
+	      const struct json *definition)
+{
+	struct err why = ERR_NONE;
+
+	if (shape_check(k->shape, definition, &why) == 0)
+		return name.ptr != NULL;
+	tell_unfit(k, u, name, why.text);
+	return false;
+}
+
 static int
 collect_of(struct offers *o, const struct mcp_client *c, const struct kind *k, struct upstream *u)
 {
@@ -84,7 +128,7 @@ collect_of(struct offers *o, const struct mcp_client *c, const struct kind *k, s
 
 	for (struct json_iter it = json_iter(list); json_next(&it);) {
 		struct str plain = plain_name(k, it.value);
-		if (!plain.ptr)
+		if (!can_be_listed(k, u, plain, it.value))
 			continue;
 		struct str name = offered_name(c, k, u, plain, o->arena);
 		if (!name.ptr)
@@ -102,20 +146,6 @@ by_name(const void *a, const void *b)
 	int order = str_cmp(x->name, y->name);
 
 	return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-/* It is asked for often and said once. */
-static bool
-told_before(uint64_t what)
-{
-	static uint64_t told[64];
-	static size_t next;
-
-	for (size_t i = 0; i < ARRAY_LEN(told); i++)
-		if (told[i] == what)
-			return true;
-	told[next++ % ARRAY_LEN(told)] = what;
-	return false;
 }
 
 static void
@@ -185,19 +215,7 @@ offers_collect(struct offers *o, const struct mcp_client *c, const struct kind *
 static void
 write_offer(struct jw *w, const struct kind *k, const struct offer *o)
 {
-	if (str_eq(o->name, plain_name(k, o->definition))) {
-		jw_value(w, o->definition);
-		return;
-	}
-	jw_object(w);
-	for (struct json_iter it = json_iter(o->definition); json_next(&it);) {
-		jw_key_str(w, it.key);
-		if (str_is(it.key, k->field))
-			jw_str(w, o->name);
-		else
-			jw_value(w, it.value);
-	}
-	jw_end(w);
+	shape_write(w, k->shape, o->definition, k->field, o->name);
 }
 
 static int

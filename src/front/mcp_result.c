@@ -243,7 +243,7 @@ mcp_refuse(struct mcp_request *q, const struct err *why, struct str path)
 	struct buf refusal = BUF_INIT(LIMIT_PROBLEM_BYTES + 6 * LIMIT_MCP_URI);
 	struct jw w = jw(&refusal);
 
-	refusal_write(&w, why, str_utf8_upto(path, LIMIT_MCP_URI), none);
+	refusal_write(&w, why, false, str_utf8_upto(path, LIMIT_MCP_URI), none);
 	refuse(q, buf_str(&refusal), NULL, NULL);
 	buf_done(&refusal);
 }
@@ -260,7 +260,7 @@ answer_refused(struct mcp_request *q, const struct turn_result *r)
 	err_set(&why, r->code, "%.*s", STR_ARG(str_utf8_upto(said, sizeof(why.text) - 1)));
 	write_details(&details, r, said);
 	bool has_details = details.len && !buf_failed(&details);
-	refusal_write(&w, &why, none, has_details ? buf_str(&details) : none);
+	refusal_write(&w, &why, r->twice, none, has_details ? buf_str(&details) : none);
 	refuse(q, buf_str(&refusal), blocks ? json_root(blocks) : NULL, r);
 	buf_done(&details);
 	buf_done(&refusal);

@@ -326,7 +326,7 @@ call_on_proxy(struct mcp_request *q, struct str name, const struct json *input, 
 		return 0;
 	}
 	if (!t || !tool_visible(t, q->client->session))
-		return fail_unknown(name, "", e);
+		return tool_say_unknown(q->client->front->gw, q->client->session, name, e);
 	err_set(&why, E_VALIDATION,
 		"%.*s is listed without its schema and is not called directly: call tool_execute "
 		"with {\"tool_id\": \"%.*s\", \"args\": {...}}; tool_hydrate shows its schema",
@@ -347,11 +347,16 @@ call_on_all(struct mcp_request *q, struct str name, const struct json *input, st
 static int
 call_on_server(struct mcp_request *q, struct str name, const struct json *input, struct err *e)
 {
-	const struct tool *t = mcp_tool_of(q->client, name);
+	const struct mcp_client *c = q->client;
+	const struct tool *t = mcp_tool_of(c, name);
 
-	if (!t)
-		return fail_unknown(name, "", e);
-	return mcp_submit(q, t->name, input, SHOW_WHOLE, e);
+	if (t)
+		return mcp_submit(q, t->name, input, SHOW_WHOLE, e);
+	struct buf alias = BUF_INIT(2 * ALIAS_MAX);
+	toolid_alias(&alias, str_of(c->surface.server), name, (struct str){NULL, 0});
+	int rc = tool_say_unknown(c->front->gw, c->session, buf_str(&alias), e);
+	buf_done(&alias);
+	return rc == E_UNAVAILABLE ? rc : fail_unknown(name, "", e);
 }
 
 typedef int (*call_fn)(struct mcp_request *q, struct str name, const struct json *input,

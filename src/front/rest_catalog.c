@@ -10,7 +10,7 @@ reply_refusal(const struct visit *v, const struct err *e, struct str path)
 	struct buf b = BUF_INIT(LIMIT_PROBLEM_BYTES);
 	struct jw w = jw(&b);
 
-	refusal_write(&w, e, path, (struct str){NULL, 0});
+	refusal_write(&w, e, false, path, (struct str){NULL, 0});
 	reply_json(v->http, err_row(e->code)->http, &b);
 }
 

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "front/visit.h"
+#include "mcp/shape.h"
 #include "text/diff.h"
+
+#define LEFT_OUT_TOLD 20 /* of one server */
 
 void
 front_set_workspace(struct front *f, const char *workspace)
@@ -53,11 +56,54 @@ server_named(const struct visit *v, const char *param)
 	return u;
 }
 
+/* What it lists and clients would refuse (shape.h): how many, and why not the first of them. */
+static void
+left_out_write(struct jw *w, const struct upstream *u)
+{
+	static const struct {
+		enum upstream_list list;
+		enum shape shape;
+		const char *word, *named;
+	} kinds[] = {
+	    {LIST_TOOLS, SHAPE_TOOL, "tool", "name"},
+	    {LIST_PROMPTS, SHAPE_PROMPT, "prompt", "name"},
+	    {LIST_RESOURCES, SHAPE_RESOURCE, "resource", "uri"},
+	    {LIST_TEMPLATES, SHAPE_TEMPLATE, "template", "uriTemplate"},
+	};
+	struct buf list = BUF_INIT(LIMIT_PROBLEM_BYTES), line = BUF_INIT(512);
+	struct jw lines = jw(&list);
+	struct err why = ERR_NONE;
+	size_t count = 0;
+
+	jw_array(&lines);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		for (struct json_iter it = json_iter(upstream_list(u, kinds[i].list));
+		     json_next(&it);) {
+			if (shape_check(kinds[i].shape, it.value, &why) == 0 ||
+			    count++ >= LEFT_OUT_TOLD)
+				continue;
+			struct str name = json_str(json_get(it.value, str_of(kinds[i].named)));
+			buf_reset(&line);
+			buf_addf(&line, "%s '%.*s': %s", kinds[i].word,
+				 STR_ARG(str_utf8_upto(name, 100)), why.text);
+			jw_str(&lines, buf_str(&line));
+		}
+	}
+	jw_end(&lines);
+	if (count > 0) {
+		jw_member_int(w, "left_out", (int64_t)count);
+		jw_key(w, "problems"), jw_raw(w, buf_str(&list));
+	}
+	buf_done(&list);
+	buf_done(&line);
+}
+
 static void
 server_write(struct jw *w, const struct front *f, const struct upstream *u)
 {
 	jw_object(w);
 	upstream_write_members(w, u);
+	left_out_write(w, u);
 	gateway_write_breaker(w, f->gw, upstream_name(u));
 	jw_end(w);
 }

@@ -2,6 +2,7 @@
 
 #include "mcp/era.h"
 #include "base/limits.h"
+#include "mcp/shape.h"
 
 /* MCP_UNKNOWN is nobody who speaks MCP: it gets everything as it came. */
 static bool
@@ -276,7 +277,7 @@ era_write_tool(struct jw *w, const struct json *definition, struct str name, enu
 	jw_member(w, "name", name);
 	for (struct json_iter it = members_of(definition); json_next(&it);) {
 		if (takes_tool_member(it.key, it.value, to))
-			jw_key_str(w, it.key), jw_value(w, it.value);
+			shape_write_member(w, SHAPE_TOOL, it.key, it.value);
 	}
 	jw_end(w);
 }

@@ -69,6 +69,15 @@ mcp_meta_is_hop(struct str key)
 	return place_of(hop, ARRAY_LEN(hop), key) >= 0;
 }
 
+bool
+mcp_is_own_tool(struct str name)
+{
+	static const char *const own[] = {"tool_browse", "tool_execute", "tool_hydrate",
+					  "tool_view"};
+
+	return place_of(own, ARRAY_LEN(own), name) >= 0;
+}
+
 int
 mcp_log_level(struct str name)
 {

@@ -59,6 +59,9 @@ enum {
 
 /* True for keys that belong to one hop and are never passed on: the ones above. */
 bool mcp_meta_is_hop(struct str key);
+
+/* What the gateway's own tools are called, on whichever surface: nobody else's are. */
+bool mcp_is_own_tool(struct str name);
 /* Between a client and its gateway: no server gets it, and none may say it. */
 bool mcp_meta_is_ours(struct str key);
 

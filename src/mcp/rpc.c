@@ -191,3 +191,87 @@ rpc_write_error(struct buf *out, const struct json *id, int64_t code, struct str
 	jw_end(&w);
 	jw_end(&w);
 }
+
+/* ---- what is too large to be read ---- */
+
+static void
+skip_space(struct str *s)
+{
+	while (s->len > 0 && memchr(" \t\r\n", s->ptr[0], 4))
+		*s = str_from(*s, 1);
+}
+
+static bool
+take(struct str *s, struct str token)
+{
+	skip_space(s);
+	if (!str_starts(*s, token))
+		return false;
+	*s = str_from(*s, token.len);
+	return true;
+}
+
+static uint64_t
+take_number(struct str *s)
+{
+	uint64_t n = 0;
+	size_t digits = 0;
+
+	skip_space(s);
+	for (; s->len > 0 && s->ptr[0] >= '0' && s->ptr[0] <= '9' && digits < 19; digits++) {
+		n = n * 10 + (uint64_t)(s->ptr[0] - '0');
+		*s = str_from(*s, 1);
+	}
+	return n;
+}
+
+static bool
+take_version(struct str *s)
+{
+	return take(s, S("\"jsonrpc\"")) && take(s, S(":")) && take(s, S("\"2.0\""));
+}
+
+/* {"jsonrpc":"2.0","id":7,"result": - the first two are there or not. True: it is an answer; its id
+ * is 0 where it does not stand here. */
+static bool
+head_is_answer(struct str s, uint64_t *ret_id)
+{
+	*ret_id = 0;
+	if (!take(&s, S("{")) || (take_version(&s) && !take(&s, S(","))))
+		return false;
+	if (take(&s, S("\"id\"")) &&
+	    (!take(&s, S(":")) || !(*ret_id = take_number(&s)) || !take(&s, S(","))))
+		return false;
+	return take(&s, S("\"result\"")) || take(&s, S("\"error\""));
+}
+
+/* ..."id":7} or with the version behind it. What ends like this is no text inside. */
+static uint64_t
+id_at_tail(struct str tail)
+{
+	static const char key[] = "\"id\"";
+	const char *at = NULL;
+
+	for (const char *next = tail.ptr;
+	     next && (next = memmem(next, (size_t)(tail.ptr + tail.len - next), key, 4)); next++)
+		at = next;
+	struct str s = at ? str_from(tail, (size_t)(at - tail.ptr) + 4) : (struct str){NULL, 0};
+	if (!take(&s, S(":")))
+		return 0;
+	uint64_t id = take_number(&s);
+	if (take(&s, S(",")) && !take_version(&s))
+		return 0;
+	bool ends = take(&s, S("}"));
+	skip_space(&s);
+	return ends && s.len == 0 ? id : 0;
+}
+
+bool
+rpc_peek(struct str head, struct str tail, uint64_t *ret_id)
+{
+	if (!head_is_answer(head, ret_id))
+		return false; /* requests of a server have ids of their own */
+	if (!*ret_id)
+		*ret_id = id_at_tail(tail);
+	return true;
+}

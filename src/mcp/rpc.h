@@ -27,6 +27,14 @@ struct rpc {
  */
 int rpc_read(const struct json *root, struct rpc *ret, struct err *e);
 
+/*
+ * Is a message that is too large to be read an answer, and to what? Its id is a whole number of
+ * ours, and its first or its last member. head and tail: the first and the last bytes of it; 0: it
+ * does not stand there.
+ */
+#define RPC_PEEK 128 /* bytes of each are enough */
+bool rpc_peek(struct str head, struct str tail, uint64_t *ret_id);
+
 /* code and message of an error; RPC_INTERNAL and "" where they are not as they must be. */
 int64_t rpc_error_code(const struct json *error);
 struct str rpc_error_message(const struct json *error);

@@ -120,12 +120,15 @@ attempt_ready(uv_poll_t *poll, int status, int events)
 {
 	struct attempt *a = CONTAINER_OF(poll, struct attempt, poll);
 	struct dial *d = a->dial;
-	int errnum = status < 0 ? -status : 0;
+	int errnum = 0;
 	socklen_t len = sizeof(errnum);
 
 	(void)events;
-	if (!errnum && getsockopt(a->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
+	/* libuv calls every failure EBADF; the socket knows which it was. */
+	if (getsockopt(a->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
 		errnum = errno;
+	if (!errnum && status < 0)
+		errnum = -status;
 	if (!errnum) {
 		dial_won(d, a);
 		return;

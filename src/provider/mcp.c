@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "mcp/header.h"
+#include "mcp/mcp.h"
+#include "mcp/shape.h"
 
 #define PROBLEM_BYTES 256
 #define PROBLEMS_MOST 1000
@@ -55,23 +57,23 @@ struct mcp_provider {
 static void PRINTF_LIKE(3, 4)
     problem(struct mcp_provider *p, struct str server, const char *fmt, ...)
 {
-	char why[PROBLEM_BYTES - 80];
+	char why[PROBLEM_BYTES - 80], who[80];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof(why), fmt, ap);
 	va_end(ap);
+	snprintf(who, sizeof(who), "%.*s", STR_ARG(str_utf8_upto(server, 64)));
 	if (p->told++ < PROBLEMS_TOLD)
-		log_line(LOG_WARN, "a tool of a server cannot be listed as it is called", "why",
-			 why, NULL);
+		log_line(LOG_WARN, "a tool of a server is not listed as the server has it",
+			 "server", who, "why", why, NULL);
 	if (p->problem_count == PROBLEMS_MOST)
 		return;
 	void *more = realloc(p->problems, (p->problem_count + 1) * sizeof(*p->problems));
 	if (!more)
 		return;
 	p->problems = more;
-	snprintf(p->problems[p->problem_count++], PROBLEM_BYTES, "%.*s: %s",
-		 STR_ARG(str_utf8_upto(server, 64)), why);
+	snprintf(p->problems[p->problem_count++], PROBLEM_BYTES, "%s: %s", who, why);
 }
 
 static void
@@ -273,7 +275,7 @@ name_is_free(struct mcp_provider *p, const struct mcp_server *s, struct str name
 {
 	struct tool *holder = catalog_find(p->catalog, name);
 
-	if (map_find(&p->contested, name))
+	if (mcp_is_own_tool(name) || map_find(&p->contested, name))
 		return false;
 	if (!holder)
 		return true;
@@ -292,9 +294,9 @@ tool_make(struct mcp_server *s, struct upstream *u, const struct upstream_tool *
 	struct buf name = BUF_INIT(ALIAS_MAX);
 	struct header_param params[LIMIT_MCP_PARAMS];
 	size_t count;
-	int rc = 0;
+	int rc = shape_check(SHAPE_TOOL, from->definition, e);
 
-	if (upstream_kind(u) == UPSTREAM_HTTP && header_has_params(schema))
+	if (rc == 0 && upstream_kind(u) == UPSTREAM_HTTP && header_has_params(schema))
 		rc = header_params(schema, NULL, params, ARRAY_LEN(params), &count, e);
 	short_name(&name, &s->settings, from->name);
 	if (!name_is_free(s->provider, s, buf_str(&name))) {
@@ -413,6 +415,100 @@ news(struct upstream *u, unsigned what, void *arg)
 	server_sync(s, what & NEWS_GONE ? NULL : u);
 	if (p->changed)
 		p->changed(p->arg);
+}
+
+/* ---- names that no tool has ---- */
+
+static size_t
+names_of(const struct mcp_settings *s, struct str name)
+{
+	const struct str said[] = {s->server, s->prefix, s->ns};
+	size_t most = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		size_t n = said[i].len ? toolid_names(name, said[i]) : 0;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static const struct mcp_server *
+server_meant(const struct mcp_provider *p, struct str name)
+{
+	const struct mcp_server *found = NULL;
+	size_t most = 0;
+
+	LIST_EACH (&p->servers, at) {
+		const struct mcp_server *s = CONTAINER_OF(at, struct mcp_server, node);
+		size_t n = names_of(&s->settings, name);
+		if (n > most) {
+			most = n;
+			found = s;
+		}
+	}
+	return found;
+}
+
+/* The tool that it has and does not offer. */
+static const struct upstream_tool *
+tool_meant(const struct mcp_settings *s, const struct upstream *u, struct str name)
+{
+	struct toolid id = {0};
+	struct buf alias = BUF_INIT(ALIAS_MAX);
+	bool by_id = toolid_parse(name, &id, NULL) == 0;
+	const struct upstream_tool *found = NULL;
+
+	for (size_t i = 0; !found && i < upstream_tool_count(u); i++) {
+		const struct upstream_tool *t = upstream_tool_at(u, i);
+		buf_reset(&alias);
+		short_name(&alias, s, t->name);
+		if (by_id ? str_eq(id.name, t->name) : str_eq(buf_str(&alias), name))
+			found = t;
+	}
+	buf_done(&alias);
+	return found;
+}
+
+static void
+why_not_offered(const struct mcp_settings *s, const struct upstream_tool *t, struct err *why)
+{
+	struct err unfit = ERR_NONE;
+
+	if (!is_wanted(s, t->name))
+		err_set(why, E_NOT_FOUND,
+			"the tool '%.*s' of the server '%.*s' is disabled in the "
+			"configuration",
+			STR_ARG(str_utf8_upto(t->name, 100)),
+			STR_ARG(str_utf8_upto(s->server, 100)));
+	else if (shape_check(SHAPE_TOOL, t->definition, &unfit) < 0)
+		err_set(why, E_NOT_FOUND, "the tool '%.*s' of the server '%.*s' is not offered: %s",
+			STR_ARG(str_utf8_upto(t->name, 100)),
+			STR_ARG(str_utf8_upto(s->server, 100)), unfit.text);
+}
+
+struct str
+mcp_why_missing(const struct mcp_provider *p, struct str name, struct err *why)
+{
+	const struct mcp_server *s = server_meant(p, name);
+	const struct upstream *u = s ? upstream_find(p->upstreams, s->settings.server) : NULL;
+
+	if (!u)
+		return (struct str){NULL, 0};
+	struct str server = str_utf8_upto(s->settings.server, 100);
+	struct str problem = str_utf8_upto(upstream_problem(u), 400);
+	const struct upstream_tool *t = tool_meant(&s->settings, u, name);
+	if (t)
+		why_not_offered(&s->settings, t, why);
+	else if (!upstream_known(u) && problem.len)
+		err_set(why, E_UNAVAILABLE,
+			"the server '%.*s' cannot be used (%.*s), so its tools are not known; a "
+			"person can look: holdfast servers",
+			STR_ARG(server), STR_ARG(problem));
+	else if (!upstream_known(u))
+		err_set(why, E_UNAVAILABLE,
+			"the server '%.*s' is being started, so its tools are not known yet",
+			STR_ARG(server));
+	return s->settings.server;
 }
 
 /* ---- the set ---- */

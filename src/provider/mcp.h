@@ -3,7 +3,8 @@
  * become exchanges.
  *
  * A tool is called SERVER__TOOL unless the server's settings say otherwise. A name two claim goes
- * to neither: both get the long form. What a built-in tool is called nobody else is.
+ * to neither: both get the long form. What a built-in tool or one of the
+ * gateway's own is called nobody else is.
  */
 
 #ifndef PROVIDER_MCP_H
@@ -37,6 +38,13 @@ int mcp_provider_new(struct loop *l, struct catalog *c, struct upstreams *us,
 int mcp_provider_set(struct mcp_provider *p, const struct mcp_settings *settings, size_t count,
 		     struct err *e);
 void mcp_provider_free(struct mcp_provider *p); /* no job may be running; takes NULL */
+
+/*
+ * Whose a name is that no tool has, by its prefix or namespace; {NULL,0}: nobody's here. Where
+ * there is a reason that the server has no such tool, *why is set: it cannot be reached, the tool
+ * is disabled, or no client would take it.
+ */
+struct str mcp_why_missing(const struct mcp_provider *p, struct str name, struct err *why);
 
 /* What could not be listed as it is called, one line each: "x: tool 'y': why". For people. */
 size_t mcp_problem_count(const struct mcp_provider *p);

@@ -305,6 +305,7 @@ result_lost(struct turn_result *r, size_t bytes)
 	add_sentence(&r->content, text);
 	r->is_error = true;
 	r->code = E_LIMIT;
+	r->twice = true;
 	r->error_class = err_class_name(err_row(E_LIMIT)->class);
 }
 
@@ -319,6 +320,7 @@ turn_settle(struct turn *t, size_t i, struct turn_result *came)
 	r->error_class = came->error_class;
 	r->code = came->code;
 	r->retry_after_ms = came->retry_after_ms;
+	r->twice = came->twice;
 	r->rpc_code = came->rpc_code;
 	r->rpc_data = buf_take(&came->rpc_data);
 	r->extra = buf_take(&came->extra);

@@ -30,6 +30,7 @@ struct turn_result {
 	const char *error_class; /* NULL when none */
 	int code;                /* of tbl/errors.def; 0 when none */
 	unsigned retry_after_ms; /* it is worth another try after this; 0: nothing is known */
+	bool twice;              /* to do it again may be to do it twice */
 	int64_t rpc_code;        /* a JSON-RPC error of an upstream; 0: none */
 	struct buf rpc_data;     /* JSON, or empty */
 	struct buf extra;        /* JSON members beside content and isError */

@@ -541,14 +541,22 @@ quoted_value(const struct place *p, size_t at, char quote, char close, struct fi
 	return YES;
 }
 
+/* Of every environment: where the shell is and was, which only looks like a password's name. */
+static bool
+directory_name(struct str name)
+{
+	return str_is(name, "PWD") || str_is(name, "OLDPWD");
+}
+
 /* password = "...", "api_key": "...", token:=..., 'secret' => '...' */
 static enum answer
 assigned(const struct place *p, struct finding *f)
 {
+	struct str name = name_before(p, '\0');
 	size_t at = 1, slashes = 0;
-	char c;
+	char c, first;
 
-	if (!secret_name(name_before(p, '\0')))
+	if (!secret_name(name))
 		return NO;
 	for (int i = 0; i < 2; i++, at++) {
 		NEED(peek(p, at, &c));
@@ -559,6 +567,9 @@ assigned(const struct place *p, struct finding *f)
 	NEED(peek(p, at, &c));
 	for (; c == '\\' && slashes < 8; slashes++)
 		NEED(peek(p, ++at, &c));
+	NEED(peek(p, at + is_quote(c), &first));
+	if (directory_name(name) && first == '/')
+		return NO;
 	if (is_quote(c))
 		return quoted_value(p, at + 1, c, slashes ? '\\' : c, f);
 	return bare_value(p, at, f);

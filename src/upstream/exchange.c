@@ -430,6 +430,8 @@ code_of(const struct reply *r)
 static bool
 is_broken(const struct reply *r)
 {
+	if (r->code == E_TOO_LARGE)
+		return false; /* and so it will be the next time */
 	return r->status == 0 || r->status == 408 || has_no_time(r->status) || r->status > 500 ||
 	       (r->status / 100 == 2 && r->code == E_UNAVAILABLE);
 }

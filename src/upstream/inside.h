@@ -47,8 +47,8 @@ struct link_events {
 	/* That request will get no answer: the transport says why. HTTP statuses as E_ codes;
 	 * status is the HTTP status or 0 (what it says of trying again is in e); body: what came
 	 * instead of a message, JSON or not. E_UNAVAILABLE with status 0: nothing of it was sent;
-	 * otherwise it may have arrived. id 0, from http alone: a note, an answer or the listening
-	 * stream met this. */
+	 * otherwise it may have arrived. id 0 from http: a note, an answer or the listening
+	 * stream met this; from stdio: which request it was cannot be told. */
 	void (*failed)(void *arg, uint64_t id, int status, struct str body, const struct err *e);
 	/* Something came, whether it becomes a message or not: it lives. */
 	void (*alive)(void *arg);
@@ -254,6 +254,8 @@ struct upstream {
 	unsigned deaf;     /* deadlines without any word in between */
 	struct ask ping;   /* is it there at all? */
 	uint64_t retry_at; /* not before */
+	uint64_t tried_at; /* the last failure */
+	bool away;         /* it was that nobody is at home: it is not quarantined for that */
 	uint64_t ready_at; /* of the loop; and of the wall: */
 	int64_t started_us;
 	struct timer retry, idle;

@@ -17,7 +17,10 @@
 
 #include "upstream/inside.h"
 
+#include <stdio.h>
+
 #include "base/clock.h"
+#include "net/url.h"
 
 #define DAY_S 86400
 
@@ -71,6 +74,28 @@ fail(struct upstream *u, const char *text)
 	upstream__failed(u, &e);
 }
 
+/* Nobody is at home, or the way there is closed. That is no misbehaviour: it may not be up yet. */
+static bool
+is_away(const struct upstream *u, const struct reply *r)
+{
+	return u->spec.kind == UPSTREAM_HTTP && r->status == 0 &&
+	       (r->code == E_UNAVAILABLE || r->code == E_TIMEOUT);
+}
+
+/* Where, and why: of the address only host and port, for there may be secrets in the rest. */
+static void
+say_away(const struct upstream *u, const struct err *why, struct err *e)
+{
+	struct url url;
+	char peer[160] = "";
+
+	if (url_split(str_of(u->spec.url), &url, NULL) == 0)
+		snprintf(peer, sizeof(peer), "%.*s:%u: ", STR_ARG(str_upto(url.host, 140)),
+			 url.port);
+	err_set(e, E_UNAVAILABLE, "%s%s%s%.200s%s", peer, why->text, why->inside[0] ? " (" : "",
+		why->inside, why->inside[0] ? ")" : "");
+}
+
 /* A failure of the transport, or a status that says nothing of the era. */
 static void
 fail_reply(struct upstream *u, const struct reply *r)
@@ -91,12 +116,15 @@ fail_reply(struct upstream *u, const struct reply *r)
 			return;
 		}
 	struct err e;
-	if (r->code < 0)
+	if (is_away(u, r))
+		say_away(u, r->err, &e);
+	else if (r->code < 0)
 		e = *r->err;
 	else
 		err_set(&e, E_UNAVAILABLE, "it does not start a session: %.*s",
 			STR_ARG(str_utf8_upto(rpc_error_message(r->error), 300)));
 	e.code = E_UNAVAILABLE;
+	u->away = is_away(u, r);
 	upstream__failed(u, &e);
 }
 

@@ -31,7 +31,9 @@
 /* Lines out of pieces. */
 struct lines {
 	struct buf part; /* of the line that has begun */
-	bool skipping;   /* it is too long: up to its end nothing is kept */
+	bool skipping;   /* it is too long: up to its end only its ends are kept */
+	char head[RPC_PEEK], tail[RPC_PEEK]; /* of the last one that was */
+	size_t head_len, tail_len;
 };
 
 struct pipe_link {
@@ -47,6 +49,7 @@ struct pipe_link {
 	struct deferred flush;
 	struct timer again; /* flush, or the next step of the kill ladder */
 	size_t skipped;     /* bytes that were no message, since the last one */
+	bool told;          /* whoever waits for what is being skipped */
 	struct faucet garbage, spoken;
 	bool closing;
 	bool unheard; /* it has closed its stdin */
@@ -108,6 +111,39 @@ line_over(struct lines *ls)
 		buf_done(&ls->part);
 }
 
+static struct str
+tail_of(struct str s)
+{
+	return s.len > RPC_PEEK ? str_from(s, s.len - RPC_PEEK) : s;
+}
+
+/* The last bytes of what was there and of the piece. */
+static void
+tail_add(struct lines *ls, struct str piece)
+{
+	struct str more = tail_of(piece);
+	size_t room = RPC_PEEK - more.len, kept = ls->tail_len < room ? ls->tail_len : room;
+
+	memmove(ls->tail, ls->tail + ls->tail_len - kept, kept);
+	memcpy(ls->tail + kept, more.ptr, more.len);
+	ls->tail_len = kept + more.len;
+}
+
+/* A line that is too long: what it was an answer to may stand at its ends. */
+static void
+line_skip(struct lines *ls, struct str piece)
+{
+	if (!ls->skipping) {
+		struct str head = str_upto(ls->part.len ? buf_str(&ls->part) : piece, RPC_PEEK);
+		memcpy(ls->head, head.ptr, head.len);
+		ls->head_len = head.len;
+		ls->tail_len = 0;
+	}
+	tail_add(ls, piece);
+	ls->skipping = true;
+	buf_reset(&ls->part);
+}
+
 /*
  * Gives each whole line to `take`; one that is too long counts as skipped. One that came in pieces
  * stands in a buffer whose memory may be taken; otherwise `part` is empty.
@@ -124,9 +160,8 @@ lines_add(struct lines *ls, struct str bytes, size_t max, line_taker *take, void
 
 		bytes = str_from(bytes, piece.len + (end >= 0));
 		if (!fits || ls->skipping) {
-			ls->skipping = true;
 			skipped += piece.len + ls->part.len;
-			buf_reset(&ls->part);
+			line_skip(ls, piece);
 		} else if (end < 0 || ls->part.len > 0) {
 			if (piece.len >= LINE_LONG && max - piece.len > LINE_ROOM)
 				(void)buf_room(&ls->part, piece.len + LINE_ROOM);
@@ -192,6 +227,35 @@ skip(struct pipe_link *l, size_t bytes, const char *what)
 	child_kill(l->child);
 }
 
+/* Whoever waits for an answer that is too large need not wait for its deadline. id 0: it cannot be
+ * told who that is. */
+static void
+tell_too_large(struct pipe_link *l, uint64_t id, const char *why)
+{
+	struct err e;
+
+	err_set(&e, E_TOO_LARGE, "%s", why);
+	l->ev.failed(l->ev.arg, id, 0, (struct str){NULL, 0}, &e);
+}
+
+/* At once if its beginning says whose it is, else at its end. */
+static void
+long_line(struct pipe_link *l)
+{
+	const struct lines *in = &l->in;
+	bool over = !in->skipping;
+	uint64_t id = 0;
+	char why[64];
+
+	snprintf(why, sizeof(why), "the result is larger than %d MiB", LIMIT_LINE_BYTES / MIB);
+	if (!l->told &&
+	    rpc_peek((struct str){in->head, in->head_len},
+		     (struct str){in->tail, over ? in->tail_len : 0}, &id) &&
+	    (id || over))
+		tell_too_large(l, id, why);
+	l->told = !over && (l->told || id);
+}
+
 static void
 line_take(void *arg, struct str line, struct buf *part)
 {
@@ -204,6 +268,9 @@ line_take(void *arg, struct str line, struct buf *part)
 	int rc = part->len > 0 ? json_parse_buf(part, &json_door, &doc, &e)
 			       : json_parse(line, &json_door, &doc, &e);
 	if (rc < 0) {
+		uint64_t id;
+		if (rc == E_TOO_LARGE && rpc_peek(line, tail_of(line), &id))
+			tell_too_large(l, id, e.text);
 		skip(l, line.len, e.text);
 		return;
 	}
@@ -311,8 +378,10 @@ child_said(struct child *c, enum child_stream stream, struct str bytes, void *ar
 		skipped = lines_grew(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
 	else
 		skipped = lines_add(&l->in, bytes, LIMIT_LINE_BYTES, line_take, l);
-	if (skipped > 0)
-		skip(l, skipped, "a line that is too long");
+	if (skipped == 0)
+		return;
+	long_line(l);
+	skip(l, skipped, "a line that is too long");
 }
 
 /* ---- the end ---- */

@@ -133,13 +133,21 @@ latency_write(struct jw *w, const struct upstream *u)
 	jw_end(w);
 }
 
+struct str
+upstream_problem(const struct upstream *u)
+{
+	if (u->spec.problem.ptr)
+		return u->spec.problem;
+	return u->problem.code ? str_of(u->problem.text) : (struct str){NULL, 0};
+}
+
 static void
 problem_write(struct jw *w, const struct upstream *u)
 {
-	if (u->spec.problem.ptr)
-		jw_member(w, "problem", u->spec.problem);
-	else if (u->problem.code)
-		jw_member_z(w, "problem", u->problem.text);
+	struct str problem = upstream_problem(u);
+
+	if (problem.ptr)
+		jw_member(w, "problem", problem);
 	if (u->problem.code && u->last_words[0])
 		jw_member_z(w, "last_words", u->last_words);
 }
@@ -182,7 +190,7 @@ upstream_write_members(struct jw *w, const struct upstream *u)
 	jw_member_int(w, "offered", (int64_t)u->offered);
 	jw_member_int(w, "changed", (int64_t)u->known.changed);
 	if (u->known.left_out > 0)
-		jw_member_int(w, "left_out", (int64_t)u->known.left_out);
+		jw_member_int(w, "no_room", (int64_t)u->known.left_out);
 	problem_write(w, u);
 	running_write(w, u);
 	jw_member_int(w, "restarts", u->restarts);

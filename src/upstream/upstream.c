@@ -130,8 +130,10 @@ bad_luck(struct upstream *u, const struct err *why, bool at_start)
 	bool steady = !at_start && now_ms(u) - u->ready_at >= LIMIT_UPSTREAM_STEADY_MS;
 
 	u->problem = *why;
+	u->away &= at_start;
+	u->tried_at = now_ms(u);
 	u->unlucky = steady ? 1 : u->unlucky + 1;
-	u->fails += at_start;
+	u->fails += at_start && !u->away;
 	bool enough = u->fails >= LIMIT_UPSTREAM_FAILS;
 	uint64_t delay = enough ? LIMIT_UPSTREAM_QUARANTINE_MS : backoff_ms(u);
 	u->retry_at = now_ms(u) + delay;
@@ -200,15 +202,37 @@ retry_due(void *arg)
 		begin(u);
 }
 
-void
-upstream__need(struct upstream *u)
+static void
+begin_after(struct upstream *u, uint64_t wait_ms)
 {
 	if (u->phase != PHASE_DOWN || is_leaving(u) || u->state == UPSTREAM_QUARANTINED)
 		return;
-	if (u->retry_at > now_ms(u))
-		(void)timer_start(u->set->loop, &u->retry, u->retry_at - now_ms(u), retry_due, u);
+	if (wait_ms > 0)
+		(void)timer_start(u->set->loop, &u->retry, wait_ms, retry_due, u);
 	else
 		defer(u->set->loop, &u->begin, begin, u);
+}
+
+static uint64_t
+backoff_left_ms(const struct upstream *u)
+{
+	return u->retry_at > now_ms(u) ? u->retry_at - now_ms(u) : 0;
+}
+
+/* The same where somebody wants it: one that was not there may be by now. */
+static uint64_t
+wait_left_ms(const struct upstream *u)
+{
+	uint64_t left = backoff_left_ms(u), since = now_ms(u) - u->tried_at;
+	uint64_t most = since < LIMIT_UPSTREAM_AWAY_MS ? LIMIT_UPSTREAM_AWAY_MS - since : 0;
+
+	return u->away && left > most ? most : left;
+}
+
+void
+upstream__need(struct upstream *u)
+{
+	begin_after(u, wait_left_ms(u));
 }
 
 void
@@ -224,6 +248,7 @@ ready(struct upstream *u)
 {
 	u->phase = PHASE_READY;
 	u->fails = 0;
+	u->away = false;
 	u->deaf = 0;
 	u->probe_cleared = false;
 	u->retry_at = 0;
@@ -362,7 +387,7 @@ upstream__closed(struct upstream *u, const struct err *how)
 	} else if (was == PHASE_READY) {
 		bad_luck(u, how, false);
 	} else if (u->state == UPSTREAM_FAILED && looks_for_itself(u)) {
-		upstream__need(u); /* its end took longer than its back-off */
+		begin_after(u, backoff_left_ms(u)); /* its end may have taken longer than that */
 	}
 	upstream__pump(u);
 	upstream_unref(u); /* the link's */
@@ -431,7 +456,7 @@ upstream__takes(const struct upstream *u, struct err *e)
 {
 	if (!u->set || u->set->stopping)
 		return err_plain(e, E_STOPPING);
-	uint64_t now = now_ms(u), wait = u->retry_at > now ? u->retry_at - now : 0;
+	uint64_t wait = wait_left_ms(u);
 	if (u->retired)
 		return err_set(e, E_UNAVAILABLE, "the server %s is no longer configured",
 			       name_z(u));

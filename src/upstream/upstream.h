@@ -143,6 +143,7 @@ enum upstream_state upstream_state(const struct upstream *u);
 const struct json *upstream_capabilities(
     const struct upstream *u);                              /* of the server; NULL: unknown */
 struct str upstream_instructions(const struct upstream *u); /* {NULL,0}: none */
+struct str upstream_problem(const struct upstream *u); /* why it cannot be used; {NULL,0}: it can */
 bool upstream_known(const struct upstream *u); /* its lists have been read, now or in former days */
 /* An array of what prompts/list... gave, all pages; never NULL; empty when unknown. LIST_TOOLS:
  * the accepted definitions, by name. */
@@ -154,7 +155,7 @@ void upstream_tell_offered(struct upstream *u, size_t count);
 /* What the definitions stand in; take a reference to keep them. */
 struct json_doc *upstream_tools_doc(const struct upstream *u);
 const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
-/* {name, state, kind, era, version, server, tools, offered, changed, left_out, problem, last_words,
+/* {name, state, kind, era, version, server, tools, offered, changed, no_room, problem, last_words,
  * pid, confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls,
  * failures, late}; what is not known is left out. last_words: of its stderr, for people who run it.
  * No secrets. */

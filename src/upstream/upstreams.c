@@ -261,7 +261,19 @@ items_new(struct upstreams *us, const struct upstream_spec *specs, size_t count,
 	return rc;
 }
 
-/* The first news of a new one. */
+/* What is remembered of it is news; what is not there is none. */
+static unsigned
+first_news(const struct upstream *u)
+{
+	unsigned news = NEWS_STATE | NEWS_TOOLS;
+
+	if (json_len(upstream_list(u, LIST_PROMPTS)) > 0)
+		news |= NEWS_PROMPTS;
+	if (json_len(upstream_list(u, LIST_RESOURCES)) + json_len(upstream_list(u, LIST_TEMPLATES)))
+		news |= NEWS_RESOURCES;
+	return news;
+}
+
 static void
 item_begin(struct upstream *u)
 {
@@ -269,7 +281,7 @@ item_begin(struct upstream *u)
 	u->state = u->spec.problem.ptr ? UPSTREAM_QUARANTINED
 		   : u->known.seen     ? UPSTREAM_KNOWN
 				       : UPSTREAM_CONFIGURED;
-	upstream__news(u, NEWS_STATE | NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES);
+	upstream__news(u, first_news(u));
 	if (!u->known.seen || u->waiting.len + u->subscriptions.len > 0)
 		upstream__need(u);
 }

@@ -555,12 +555,22 @@ hear(void *arg, struct json_doc *doc, uint64_t of)
 	upstream_unref(u);
 }
 
+/* NULL: there is none, or there are several, and it could be any. */
+static struct ask *
+ask_only(const struct upstream *u)
+{
+	for (size_t i = 0; u->asked == 1 && i < ASK_SLOTS; i++)
+		if (u->asks[i])
+			return u->asks[i];
+	return NULL;
+}
+
 /* Whatever the status: an error of JSON-RPC in the body says more, also without an id. */
 static void
 hear_failed(void *arg, uint64_t id, int status, struct str body, const struct err *e)
 {
 	struct upstream *u = upstream_ref(arg);
-	struct ask *a = ask_find(u, id);
+	struct ask *a = id || u->spec.kind == UPSTREAM_HTTP ? ask_find(u, id) : ask_only(u);
 	struct json_doc *doc = NULL;
 	struct err bad;
 	struct rpc r;

@@ -96,6 +96,14 @@ def huge(line, request):
         line.raw(part)
 
 
+def large(line, request):
+    """A few bytes more than fit a line; where its id stands, the arguments say."""
+    body = b'"result":{"content":[{"type":"text","text":"' + b"x" * (9 << 20) + b'"}]}'
+    id = b'"id":%d' % request["id"]
+    last = request["params"].get("arguments", {}).get("id") == "last"
+    line.raw(b'{"jsonrpc":"2.0",' + (body + b"," + id if last else id + b"," + body) + b"}\n")
+
+
 def flood(line, request):
     n = 0
     while True:
@@ -183,6 +191,7 @@ STDIO = {
     "twice": twice,
     "drip": drip,
     "huge": huge,
+    "large": large,
     "flood": flood,
     "notes": notes,
     "storm": storm,

@@ -781,6 +781,23 @@ def test_a_person_approves_in_a_legacy_client(box):
     assert gateway.ok("GET", "/confirmations")["confirmations"] == []
 
 
+def test_5_a_form_that_is_dismissed_is_a_no_and_says_so(box):
+    gateway = box.serve()
+    c = Session(gateway, capabilities=FORM)
+    for answer in ({"action": "cancel"}, {"action": "accept"}, {"action": "accept", "content": {"decision": "perhaps"}}, {}):
+        messages = c.call("write_file", {"path": "a", "content": "x"}).messages()
+        asked = next(messages)
+        assert c.answer(asked["id"], answer).status == 202
+        got = next(messages)["result"]
+        assert got["isError"] and "dismissed" in got["content"][0]["text"] and not box.exists("a"), got
+    assert gateway.ok("GET", "/confirmations")["confirmations"] == []
+    # Nobody has seen a form that the client could not show.
+    messages = c.call("write_file", {"path": "b", "content": "x"}).messages()
+    c.post({"jsonrpc": "2.0", "id": next(messages)["id"], "error": {"code": -32603, "message": "no window"}})
+    assert gateway.answer(gateway.question(), "allow")[0] == 200
+    assert not list(messages)[-1]["result"]["isError"] and box.exists("b")
+
+
 def test_a_person_approves_in_a_modern_client(box):
     gateway = box.serve()
     peer = Modern(gateway, capabilities=FORM)

@@ -277,6 +277,28 @@ def test_6_agents_are_told_when_to_come_back(box, client):
     assert 590 <= said["details"]["retry_after"] <= 600, said
 
 
+@with_clients
+def test_5_what_may_have_been_done_is_not_called_retryable(box, client):
+    configure(box, {"defaults": {"retry": {"attempts": 1}}, "m__put": {"timeout_seconds": 1}}, breaker={"failures": 0})
+    one = client("--surface", "gateway")
+    one.initialize()
+
+    def ids():
+        cards = one.call("tool_browse", {"path": "/m"})["result"].get("structuredContent", {}).get("cards", [])
+        return {card["id"].split(":")[1].split("#")[0]: card["id"] for card in cards}
+    until(lambda: len(ids()) == 3, "the server is there")
+    known = ids()
+
+    def refused(tool, mood):
+        plan(box, "moods", mood)
+        said = one.call("tool_execute", {"tool_id": known[tool], "args": {}})["result"]["structuredContent"]
+        return said["error"], said["retryable"]
+    # What only looks, or is the same when it is done twice, can be tried again.
+    assert refused("put", "hang") == ("UPSTREAM_TIMEOUT", True)
+    assert refused("pay", "crash") == ("UPSTREAM_UNAVAILABLE", False)
+    assert refused("look", "crash") == ("UPSTREAM_UNAVAILABLE", True)
+
+
 # HTTP
 
 

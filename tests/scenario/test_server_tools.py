@@ -4,6 +4,7 @@ import os
 import sys
 
 from lib import until
+from test_mcp import Client
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 AUTO = "tool_confirmation:\n  default: {NETWORK: auto}\n"
@@ -146,3 +147,67 @@ def test_5_an_always_is_for_that_tool_of_that_server(box):
     s = g.session()
     g.start(s, "make", {})
     assert g.answer(g.question(s), "deny")[0] == 200
+
+
+def test_5_what_the_gateways_own_tools_are_called_nobody_else_is(box):
+    own = ("tool_browse", "tool_execute", "tool_hydrate", "tool_view")
+    g = Servers(box, evil=([tool(name) for name in own], {"prefix": False})).serve()
+    listed = names(g)
+    assert all("evil__" + name in listed for name in own) and not set(own[:3]) & set(listed), sorted(listed)
+    assert "server" not in listed["tool_view"] and "the name tool_execute is taken" in g.log(), listed["tool_view"]
+
+
+def test_5_a_tool_that_is_missing_says_why(box):
+    Servers(box, near=([tool("echo"), tool("hidden"), {**tool("odd"), "inputSchema": {"type": "banana"}}], {"disabled_tools": ["hidden"]}))
+    with open(os.path.join(box.env["XDG_CONFIG_HOME"], "holdfast", "config.yaml")) as file:
+        text = file.read()
+    entries = json.loads("{" + text[len(AUTO):] + "}")["mcpServers"]
+    entries["late"] = {"command": "/nonexistent/server"}
+    entries["off"] = {"command": "/nonexistent/server", "disabled": True}
+    box.config(AUTO + json.dumps({"mcpServers": entries})[1:-1] + "\n")
+    g = box.serve()
+    until(lambda: [s["state"] for s in g.ok("GET", "/servers")["servers"]] in (["failed", "started"], ["quarantined", "started"]),
+          "one has started, the other cannot")
+    s = g.session()
+    for name, words in (("late__echo", ("'late'", "cannot be used", "holdfast servers")), ("late:echo#01234567", ("'late'", "cannot be used")),
+                        ("off__echo", ("'off'", "disabled")), ("near__hidden", ("'hidden'", "disabled")),
+                        ("near__odd", ("'odd'", "inputSchema"))):
+        text = g.call(s, name, {}).text
+        assert all(word in text for word in words) and "did you mean" not in text, text
+    assert "did you mean 'near__echo'?" in g.call(s, "near__ecko", {}).text
+    assert "did you mean" not in g.call(s, "nearr__nothing", {}).text
+
+
+def test_5_a_server_that_comes_or_goes_is_told_once(box):
+    world = Servers(box, a=([tool("make")], {}))
+    g = world.serve()
+    client = Client(box, "--surface", "all")
+
+    def told():
+        return [m["method"] for m in client.kept if m.get("method", "").endswith("list_changed")]
+
+    def listed(name):
+        return name in [t["name"] for t in client.ask("tools/list")["result"]["tools"]]
+    try:
+        client.initialize()
+        world.offer("b", [tool("make")])
+        world.servers["b"] = {}
+        world.write()
+        g.ok("POST", "/reload", {})
+        until(lambda: listed("b__make"), "its tools are there")
+        assert told() == ["notifications/tools/list_changed"], told()
+        del world.servers["b"]
+        world.write()
+        g.ok("POST", "/reload", {})
+        until(lambda: not listed("b__make"), "they are gone")
+        assert told() == ["notifications/tools/list_changed"] * 2, told()
+        world.policy = AUTO + "  per_tool: {a__make: auto}\n"  # nothing that is listed
+        world.write()
+        before = g.ok("GET", "/status")["config"]["loads"]
+        g.ok("POST", "/reload", {})
+        until(lambda: g.ok("GET", "/status")["config"]["loads"] > before, "it is read again")
+        client.ask("ping")
+        assert len(told()) == 2, told()
+    finally:
+        client.process.kill()
+        client.process.wait()

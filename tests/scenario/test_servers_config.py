@@ -6,7 +6,9 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 
+import fake_upstream
 from lib import free_port, processes_with, until
 from test_mcp import Client
 from test_terminal import Terminal
@@ -154,6 +156,27 @@ def test_an_address_with_a_secret_in_it_is_shown_nowhere(box):
     seen = [json.dumps(g.ok("GET", "/servers")), json.dumps(events(g, "server.state_changed")), g.log(), box.run("servers").stdout,
             box.run("doctor").stdout, box.run("config", "check").stderr]
     assert not [text for text in seen if "hunter2" in text], seen
+
+
+def test_5_a_server_that_is_not_up_yet_is_looked_for_until_it_is(box):
+    port = free_port()
+    configure(box, {"far": {"url": "http://127.0.0.1:%d/mcp" % port}})
+    g = box.serve()
+    until(lambda: state(g, "far").get("problem"), "it cannot be reached")
+    far = state(g, "far")
+    assert "127.0.0.1:%d: " % port in far["problem"] and "refused" in far["problem"], far
+    # One that misbehaved so often would be left alone by now.
+    until(lambda: g.log().count("a server could not be started") >= 5, "it is tried again and again", 60)
+    assert state(g, "far")["state"] == "failed", state(g, "far")
+    server = fake_upstream.Server(("127.0.0.1", port), fake_upstream.Door)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    started(g, "far", 2)
+    assert g.call(g.session(), "far__fine", {}).text == "fine"
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
 
 def test_names_may_have_a_slash(box):

@@ -19,7 +19,7 @@ MEMORY_KIB = 900 * 1024  # of a gateway with sanitizers, after a gibibyte was th
 TIMEOUT, BROKEN, GOOD, ANY = {"timeout"}, {"execution_error"}, {None}, {"timeout", "execution_error", None}
 EXPECTED_STDIO = {
     "fine": GOOD, "hang": TIMEOUT, "late": TIMEOUT, "half": BROKEN, "half_forever": TIMEOUT, "garbage": TIMEOUT, "garbage_first": GOOD, "wrong_id": TIMEOUT,
-    "wrong_type_of_id": TIMEOUT | GOOD, "twice": GOOD, "drip": TIMEOUT, "huge": BROKEN | TIMEOUT, "flood": TIMEOUT, "notes": GOOD, "storm": GOOD,
+    "wrong_type_of_id": TIMEOUT | GOOD, "twice": GOOD, "drip": TIMEOUT, "huge": BROKEN | TIMEOUT, "large": BROKEN, "flood": TIMEOUT, "notes": GOOD, "storm": GOOD,
     "crash_before": BROKEN, "crash_during": BROKEN, "crash_after": GOOD, "close_stdin": TIMEOUT | BROKEN, "close_stdout": BROKEN | TIMEOUT,
     "noisy": GOOD, "deaf": TIMEOUT, "brood": TIMEOUT, "rpc_error": BROKEN, "header_error": BROKEN, "no_content": ANY, "text_result": BROKEN, "odd_content": ANY, "both": BROKEN | TIMEOUT,
 }
@@ -219,3 +219,15 @@ def test_a_call_that_is_cancelled_leaves_a_late_answer_to_nobody(box):
     assert [gateway.call(session, "late__fine", {"n": n}).text for n in range(3)] == ["fine"] * 3
     assert gateway.call(session, "late__work", {}).text == "too late"  # of the second, not of the first
     assert calls_noted(box, "late") == 2
+
+
+def test_5_a_result_that_is_too_large_fails_at_once(box):
+    forever = {"timeout": 3600, "max_timeout": 3600}  # nothing here waits for a deadline
+    gateway = configured(box, {"large": {**stdio(box, "large"), **forever}})
+    wait_started(gateway, ["large"])
+    session = gateway.session()
+    for arguments in {}, {"id": "last"}:
+        result = gateway.call(session, "large__work", arguments)
+        assert result.is_error and "the result is larger than 8 MiB" in result.text, result.text[:200]
+        assert gateway.call(session, "large__fine", {}).text == "fine"
+    assert calls_noted(box, "large") == 2

@@ -68,7 +68,7 @@ check_written(int code, struct str path, struct str details, const char *expecte
 	struct err e;
 
 	err_set(&e, code, "why");
-	refusal_write(&w, &e, path, details);
+	refusal_write(&w, &e, false, path, details);
 	assert_string_equal(buf_z(&out), expected);
 	buf_done(&out);
 }
@@ -92,12 +92,30 @@ has_the_shape_of_the_document(void **state)
 		      "\"retryable\":true}");
 }
 
+/* Issue 5: what may have been done is nothing to try again. */
+static void
+what_may_have_been_done_is_not_retryable(void **state)
+{
+	struct buf out = BUF_INIT(1000);
+	struct jw w = jw(&out);
+	struct err e;
+
+	(void)state;
+	err_set(&e, E_UNAVAILABLE, "why");
+	refusal_write(&w, &e, true, S(""), (struct str){NULL, 0});
+	assert_string_equal(buf_z(&out),
+			    "{\"error\":\"UPSTREAM_UNAVAILABLE\",\"message\":\"why\",\"path\":\"\","
+			    "\"retryable\":false}");
+	buf_done(&out);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(strangers_errors_become_one_short_line),
 	    cmocka_unit_test(strangers_errors_are_named_by_their_words),
+	    cmocka_unit_test(what_may_have_been_done_is_not_retryable),
 	    cmocka_unit_test(has_the_shape_of_the_document),
 	};
 

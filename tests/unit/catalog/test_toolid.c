@@ -377,6 +377,27 @@ any_name_gives_an_id_and_an_alias(void **state)
 	}
 }
 
+/* Issue 5 */
+static void
+a_name_says_whose_it_is(void **state)
+{
+	static const struct {
+		const char *name, *server;
+		size_t said;
+	} rows[] = {
+	    {"late__echo", "late", 6}, {"late__", "late", 6},
+	    {"late_echo", "late", 0},  {"later__echo", "late", 0},
+	    {"a__b__c", "a", 3},       {"a__b__c", "a__b", 0},
+	    {"late:echo", "late", 4},  {"late:echo#01234567", "late", 4},
+	    {"later:echo", "late", 0}, {"", "late", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(toolid_names(str_of(rows[i].name), str_of(rows[i].server)),
+				 rows[i].said);
+}
+
 int
 main(void)
 {
@@ -394,6 +415,7 @@ main(void)
 	    cmocka_unit_test(no_server_can_take_the_alias_of_anothers_tool),
 	    cmocka_unit_test(no_tool_can_be_called_like_a_marked_alias),
 	    cmocka_unit_test(any_name_gives_an_id_and_an_alias),
+	    cmocka_unit_test(a_name_says_whose_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

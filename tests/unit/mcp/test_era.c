@@ -220,7 +220,8 @@ says_it_within_bounds(void **state)
 /* ---- tools ---- */
 
 #define TOOL                                                                                       \
-	"{\"title\":\"T\",\"name\":\"t\",\"inputSchema\":{\"x-a\":1.0000000000000000000001},"      \
+	"{\"title\":\"T\",\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"x-a\":1."          \
+	"0000000000000000000001},"                                                                 \
 	"\"execution\":{\"taskSupport\":\"optional\"},\"outputSchema\":%s,\"_meta\":{\"k\":1}}"
 
 static void
@@ -228,26 +229,28 @@ lists_tools_for_each_era(void **state)
 {
 	static const struct {
 		const char *schema;
-		bool legacy; /* is it shown to them? */
+		bool legacy, modern; /* is it shown to them? */
 	} cases[] = {
-	    {"{\"type\":\"object\"}", true},
-	    {"{\"type\":\"array\"}", false},
-	    {"{\"type\":[\"object\"]}", false},
-	    {"{}", false},
-	    {"true", false},
+	    {"{\"type\":\"object\"}", true, true},
+	    {"{\"type\":\"array\"}", false, true},
+	    {"{\"type\":[\"object\"]}", false, true},
+	    {"{}", false, true},
+	    {"true", false, false}, /* a schema, but no object */
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct buf tool = BUF_INIT(1000), old = BUF_INIT(1000), new = BUF_INIT(1000);
 		buf_addf(&tool, TOOL, cases[i].schema);
-		buf_addz(&old, "{\"name\":\"s__t\",\"title\":\"T\",\"inputSchema\":{\"x-a\":"
+		buf_addz(&old, "{\"name\":\"s__t\",\"title\":\"T\",\"inputSchema\":{\"type\":"
+			       "\"object\",\"x-a\":"
 			       "1.0000000000000000000001}");
 		buf_add(&new, buf_str(&old));
 		buf_addz(&old, ",\"execution\":{\"taskSupport\":\"optional\"}");
 		if (cases[i].legacy)
 			buf_addf(&old, ",\"outputSchema\":%s", cases[i].schema);
-		buf_addf(&new, ",\"outputSchema\":%s", cases[i].schema);
+		if (cases[i].modern)
+			buf_addf(&new, ",\"outputSchema\":%s", cases[i].schema);
 		buf_addz(&old, ",\"_meta\":{\"k\":1}}"), buf_addz(&new, ",\"_meta\":{\"k\":1}}");
 		for (enum mcp_revision to = MCP_2024_10_07; to <= MCP_2025_11_25; to++)
 			tool_is(buf_z(&tool), to, buf_z(&old));

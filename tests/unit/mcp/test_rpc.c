@@ -206,6 +206,43 @@ writes_errors(void **state)
 	buf_done(&out);
 }
 
+/* Issue 5 */
+static void
+an_answer_that_is_too_large_says_at_its_ends_whose_it_is(void **state)
+{
+	static const struct {
+		const char *head, *tail;
+		bool answer;
+		uint64_t id;
+	} rows[] = {
+	    {"{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"id\":8", "", true, 7},
+	    {" { \"jsonrpc\" : \"2.0\" , \"id\" : 70 , \"error\" : {", "", true, 70},
+	    {"{\"id\":7,\"result\":[", "x\"id\":9}", true, 7},
+	    {"{\"jsonrpc\":\"2.0\",\"result\":{\"id\":8", "}],\"id\":12}\r", true, 12},
+	    {"{\"result\":{", "{\"id\":8}},\"id\":12,\"jsonrpc\":\"2.0\"}", true, 12},
+	    {"{\"result\":{", "{\"id\":8}}", true, 0},
+	    {"{\"result\":{", "\\\"id\\\":8}\"}", true, 0},
+	    {"{\"result\":{", "", true, 0},
+	    {"{\"result\":{", "\"id\":\"8\"}", true, 0},
+	    /* of others */
+	    {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"roots/list\"", "", false, 0},
+	    {"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\"", "\"id\":7}", false, 0},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":\"7\",\"result\":", "", false, 0},
+	    {"{\"jsonrpc\":\"2.0\",\"id\":7", "", false, 0},
+	    {"garbage", "\"id\":7}", false, 0},
+	    {"", "", false, 0},
+	};
+	uint64_t id;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(rpc_peek(str_of(rows[i].head), str_of(rows[i].tail), &id),
+				 rows[i].answer);
+		if (rows[i].answer)
+			assert_int_equal(id, rows[i].id);
+	}
+}
+
 int
 main(void)
 {
@@ -217,6 +254,7 @@ main(void)
 	    cmocka_unit_test(answers_under_the_same_id),
 	    cmocka_unit_test(writes_requests_and_notes),
 	    cmocka_unit_test(writes_errors),
+	    cmocka_unit_test(an_answer_that_is_too_large_says_at_its_ends_whose_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

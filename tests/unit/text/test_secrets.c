@@ -227,6 +227,11 @@ program_text_and_placeholders_stay_readable(void **state)
 	unchanged("password: <your password 1>");
 	unchanged("private_key: /etc/ssl/private/key1.pem");
 	unchanged("PWD=/srv/project1");
+	/* Issue 5: the same in an environment that is shown as JSON, or as JSON in a string. */
+	unchanged("\"PWD\": \"/home/user/project1\", \"OLDPWD\": \"/home/user/project2\"");
+	unchanged("{\\\"PWD\\\":\\\"/home/user/project1\\\"}");
+	expect("\"PWD\": \"hunter2hunter2\"", "\"PWD\": \"" M "\"");
+	expect("\"DB_PWD\": \"/hunter2/hunter2\"", "\"DB_PWD\": \"" M "\"");
 	unchanged("max_tokens: 12345678");
 	unchanged("\"nextPageToken\": \"CAUQAA1234567890\"");
 	unchanged("\"password\": \"Password 1 is required\"");

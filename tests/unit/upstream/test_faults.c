@@ -20,7 +20,7 @@ static const struct fault {
     {"wrong_id", 0, "to you", false},
     {"twice", 0, "once", false},
     {"drip", 0, "", false},
-    {"long_line", 0, "after the long line", false},
+    {"long_line", E_EXECUTION, "larger than 8 MiB", false},
     {"endless_line", E_UNAVAILABLE, "what is no message", true},
     {"crash", E_UNAVAILABLE, "ended with status 7", true},
     {"crash_after", 0, "done", true},
