@@ -57,7 +57,7 @@ struct mcp_provider {
 static void PRINTF_LIKE(3, 4)
     problem(struct mcp_provider *p, struct str server, const char *fmt, ...)
 {
-	char why[PROBLEM_BYTES - 80], who[80];
+	char why[PROBLEM_BYTES - 82], who[80];
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -247,7 +247,8 @@ long_line(struct pipe_link *l)
 	uint64_t id = 0;
 	char why[64];
 
-	snprintf(why, sizeof(why), "the result is larger than %d MiB", LIMIT_LINE_BYTES / MIB);
+	snprintf(why, sizeof(why), "the result is larger than %d MiB",
+		 (int)(LIMIT_LINE_BYTES / MIB));
 	if (!l->told &&
 	    rpc_peek((struct str){in->head, in->head_len},
 		     (struct str){in->tail, over ? in->tail_len : 0}, &id) &&

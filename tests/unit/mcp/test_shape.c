@@ -2,6 +2,8 @@
 
 #include "unit.h"
 
+#include <stdio.h>
+
 #include "json/parsed.h"
 #include "mcp/shape.h"
 
