@@ -194,10 +194,16 @@ rpc_write_error(struct buf *out, const struct json *id, int64_t code, struct str
 
 /* ---- what is too large to be read ---- */
 
+static bool
+is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static void
 skip_space(struct str *s)
 {
-	while (s->len > 0 && memchr(" \t\r\n", s->ptr[0], 4))
+	while (s->len > 0 && is_space(s->ptr[0]))
 		*s = str_from(*s, 1);
 }
 

@@ -133,21 +133,25 @@ is_word(const struct rule *r, const struct json *v)
 }
 
 static bool
+all_fit(bool (*fits)(const struct rule *r, const struct json *v), const struct rule *r,
+	const struct json *array)
+{
+	for (struct json_iter it = json_iter(array); json_next(&it);)
+		if (!fits(r, it.value))
+			return false;
+	return json_is(array, JSON_ARRAY);
+}
+
+static bool
 are_texts(const struct rule *r, const struct json *v)
 {
-	for (struct json_iter it = json_iter(v); json_next(&it);)
-		if (!is_text(r, it.value))
-			return false;
-	return json_is(v, JSON_ARRAY);
+	return all_fit(is_text, r, v);
 }
 
 static bool
 are_words(const struct rule *r, const struct json *v)
 {
-	for (struct json_iter it = json_iter(v); json_next(&it);)
-		if (!is_word(r, it.value))
-			return false;
-	return json_is(v, JSON_ARRAY);
+	return all_fit(is_word, r, v);
 }
 
 static bool
@@ -320,7 +324,7 @@ is_input(const struct rule *r, const struct json *v)
 	return shape_is_of_object(v);
 }
 
-/* Modern clients take any; of which object it is, is the business of the era. */
+/* Modern clients take any; that older ones want an object is the business of the era. */
 static bool
 is_output(const struct rule *r, const struct json *v)
 {
