@@ -56,7 +56,8 @@ spare_put(void *block, size_t size)
 {
 	struct block *b = block;
 
-#ifdef __SANITIZE_ADDRESS__ /* nothing is kept there; but whoever got it next would believe this */
+	/* Whoever gets it next believes this; nothing is kept where it is looked at. */
+#ifdef __SANITIZE_ADDRESS__
 	CHECK(!block || size > SPARE_MAX ||
 	      malloc_usable_size(block) >= SPARE_MIN << shelf_for(size));
 #endif
