@@ -39,6 +39,17 @@ clock_wall_ms(void)
 	return (int64_t)now_us(CLOCK_REALTIME_COARSE) / 1000;
 }
 
+bool
+clock_is_date(unsigned year, unsigned month, unsigned day)
+{
+	static const unsigned char days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	if (month < 1 || month > 12 || day < 1 || day > days[month - 1])
+		return false;
+	return day != 29 || month != 2 || leap;
+}
+
 #define DAY_US INT64_C(86400000000)
 #define FIRST_US (-62167219200 * 1000000)    /* 0000-01-01 */
 #define LAST_US (253402300800 * 1000000 - 1) /* the end of 9999 */

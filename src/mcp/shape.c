@@ -2,6 +2,8 @@
 
 #include "mcp/shape.h"
 
+#include "base/clock.h"
+
 struct rule;
 
 /* What a value has to be. */
@@ -235,16 +237,6 @@ number(struct str digits, size_t at, size_t count)
 	return n;
 }
 
-static bool
-is_day(unsigned year, unsigned month, unsigned day)
-{
-	static const unsigned char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-	return month >= 1 && month <= 12 && day >= 1 &&
-	       day <= days[month - 1] + (unsigned)(leap && month == 2);
-}
-
 /* 2026-07-28T09:30:00.5Z, or with +02:00 in place of the Z. */
 static bool
 is_moment(const struct rule *r, const struct json *v)
@@ -253,7 +245,7 @@ is_moment(const struct rule *r, const struct json *v)
 
 	(void)r;
 	if (!takes(&rest, "0000-00-00T00:00:00") ||
-	    !is_day(number(all, 0, 4), number(all, 5, 2), number(all, 8, 2)) ||
+	    !clock_is_date(number(all, 0, 4), number(all, 5, 2), number(all, 8, 2)) ||
 	    number(all, 11, 2) > 23 || number(all, 14, 2) > 59 || number(all, 17, 2) > 59)
 		return false;
 	if (takes(&rest, ".0"))

@@ -2,6 +2,8 @@
 
 #include "schema/format.h"
 
+#include "base/clock.h"
+
 /* Take count digits off the front; false when they are not there or not in min..max. */
 static bool
 digits_take(struct str *rest, size_t count, unsigned min, unsigned max, unsigned *ret)
@@ -30,15 +32,11 @@ char_take(struct str *rest, const char *any_of)
 static bool
 date_take(struct str *rest)
 {
-	static const unsigned char days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	unsigned year, month, day;
 
-	if (!digits_take(rest, 4, 0, 9999, &year) || !char_take(rest, "-") ||
-	    !digits_take(rest, 2, 1, 12, &month) || !char_take(rest, "-") ||
-	    !digits_take(rest, 2, 1, days[month - 1], &day))
-		return false;
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-	return day != 29 || month != 2 || leap;
+	return digits_take(rest, 4, 0, 9999, &year) && char_take(rest, "-") &&
+	       digits_take(rest, 2, 1, 12, &month) && char_take(rest, "-") &&
+	       digits_take(rest, 2, 1, 31, &day) && clock_is_date(year, month, day);
 }
 
 /* Minutes to take away from the time to have it in UTC. */

@@ -53,6 +53,22 @@ agrees_with_the_c_library(void **state)
 }
 
 static void
+knows_the_calendar(void **state)
+{
+	static const struct {
+		unsigned year, month, day;
+		bool is;
+	} dates[] = {{2024, 2, 29, true},  {2023, 2, 29, false}, {1900, 2, 29, false},
+		     {2000, 2, 29, true},  {2026, 4, 31, false}, {2026, 12, 31, true},
+		     {2026, 13, 1, false}, {2026, 0, 1, false},  {2026, 1, 0, false}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(dates); i++)
+		assert_int_equal(clock_is_date(dates[i].year, dates[i].month, dates[i].day),
+				 dates[i].is);
+}
+
+static void
 goes_forward(void **state)
 {
 	uint64_t us = clock_mono_us(), ms = clock_mono_ms();
@@ -73,6 +89,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(tells_dates),
 	    cmocka_unit_test(agrees_with_the_c_library),
+	    cmocka_unit_test(knows_the_calendar),
 	    cmocka_unit_test(goes_forward),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
