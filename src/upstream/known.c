@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "upstream/inside.h"
 
 #define FILE_VERSION 1
@@ -591,29 +592,19 @@ known__write(const struct known *k, struct str name, struct str of, struct buf *
 	buf_addc(out, '\n');
 }
 
-#define READ_BYTES (64 * KIB)
-
 static int
 file_read(const char *path, struct buf *out, struct err *e)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t n = 1;
 
-	if (fd < 0 && errno == ENOENT)
-		return 0;
 	if (fd < 0)
-		return err_errno(e, E_SYSTEM, errno, "open");
-	while (n != 0) {
-		char *room = buf_room(out, READ_BYTES);
-		n = room ? read(fd, room, READ_BYTES) : 0;
-		if (n < 0 && errno != EINTR)
-			break;
-		out->len += n > 0 ? (size_t)n : 0;
-	}
+		return errno == ENOENT ? 0 : err_errno(e, E_SYSTEM, errno, "open");
+	bool whole = file_slurp(fd, out);
+	int errnum = errno;
 	close(fd);
-	return n < 0             ? err_errno(e, E_SYSTEM, errno, "read")
-	       : buf_failed(out) ? err_plain(e, E_TOO_LARGE)
-				 : 0;
+	if (whole)
+		return 0;
+	return buf_failed(out) ? err_plain(e, E_TOO_LARGE) : err_errno(e, E_SYSTEM, errnum, "read");
 }
 
 static void
@@ -663,7 +654,7 @@ int
 known__load(struct known *k, const char *path, struct str of, struct err *e)
 {
 	const struct json_limits limits = {LIMIT_UPSTREAM_KNOWN, LIMIT_JSON_DEPTH};
-	struct buf text = BUF_INIT(LIMIT_UPSTREAM_KNOWN + READ_BYTES); /* to see its end */
+	struct buf text = BUF_INIT(LIMIT_UPSTREAM_KNOWN);
 	struct json_doc *doc = NULL;
 	int rc = file_read(path, &text, e);
 
