@@ -70,10 +70,12 @@ end_close(int *fd)
 	*fd = -1;
 }
 
-/* The other side of the last one is closed already. */
+/* What was put on the wire was the last of its gateway; the next one is at another. */
 static void
-next_wire(struct ends *e)
+gateway_lost(struct relay *r, struct ends *e)
 {
+	end_close(&e->wire[1]);
+	assert_int_equal(run(r, e, S("")), RELAY_LOST);
 	end_close(&e->wire[0]);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, e->wire), 0);
 }
@@ -150,11 +152,9 @@ the_next_gateway_hears_what_the_client_began_with(void **state)
 	ends_open(&e, &r);
 	put(e.in[1], HELLO GREETING "{\"id\":1,");
 	put(e.wire[1], "{\"id\":0,\"result\":{}}\n");
-	end_close(&e.wire[1]);
-	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+	gateway_lost(&r, &e);
 	assert_gives(e.out[0], "{\"id\":0,\"result\":{}}\n");
 
-	next_wire(&e);
 	put(e.wire[1], "{\"method\":\"news\"}\n{\"id\":0,\"result\":{\"again\":true}}\n");
 	assert_true(relay_resume(&r, e.wire[0], &early));
 	assert_gives(e.wire[1], HELLO);
@@ -179,10 +179,8 @@ an_initialize_without_an_answer_is_answered_by_the_next(void **state)
 	(void)state;
 	ends_open(&e, &r);
 	put(e.in[1], HELLO);
-	end_close(&e.wire[1]);
-	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+	gateway_lost(&r, &e);
 
-	next_wire(&e);
 	put(e.wire[1], "{\"id\":0,\"result\":{}}\n");
 	assert_true(relay_resume(&r, e.wire[0], &early));
 	end_close(&e.in[1]);
@@ -204,9 +202,7 @@ an_initialize_that_was_refused_is_not_said_again(void **state)
 	ends_open(&e, &r);
 	put(e.in[1], HELLO);
 	put(e.wire[1], "{\"id\":0,\"error\":{}}\n");
-	end_close(&e.wire[1]);
-	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
-	next_wire(&e);
+	gateway_lost(&r, &e);
 	assert_true(relay_resume(&r, e.wire[0], &early));
 	end_close(&e.wire[0]);
 	assert_gives(e.wire[1], "");
