@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/pages.h"
 #include "daemon/hf.h"
 #include "effect/ledger.h"
 
@@ -70,6 +71,7 @@ release(void *arg)
 #ifdef __GLIBC__
 	malloc_trim(0);
 #endif
+	pages_release();
 }
 
 static void
