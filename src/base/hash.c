@@ -51,19 +51,38 @@ hash_long(struct str *s, uint64_t h)
 	return h;
 }
 
+/* Up to sixteen bytes as two words: from both ends, what is in the middle perhaps in both. */
+static void
+words_of(struct str s, uint64_t out[static 2])
+{
+	uint32_t half[2];
+
+	out[0] = out[1] = 0;
+	if (s.len >= sizeof(*out)) {
+		out[0] = word_at(s.ptr);
+		out[1] = word_at(s.ptr + s.len - sizeof(*out));
+	} else if (s.len >= sizeof(*half)) {
+		memcpy(&half[0], s.ptr, sizeof(*half));
+		memcpy(&half[1], s.ptr + s.len - sizeof(*half), sizeof(*half));
+		out[0] = half[0], out[1] = half[1];
+	} else {
+		for (size_t i = 0; i < s.len; i++)
+			out[0] = out[0] << 8 | (unsigned char)s.ptr[i];
+	}
+}
+
 uint64_t
 hash_text(struct str s, uint64_t h)
 {
-	uint64_t word = s.len;
+	size_t len = s.len;
+	uint64_t words[2];
 
-	if (s.len >= LONG_TEXT)
+	if (len >= LONG_TEXT)
 		h = hash_long(&s, h);
-	for (size_t i = 0; i < s.len; i += sizeof(word)) {
-		h = hash_mix(h, word);
-		word = 0;
-		memcpy(&word, s.ptr + i, s.len - i < sizeof(word) ? s.len - i : sizeof(word));
-	}
-	return hash_mix(h, word);
+	for (; s.len > 16; s = str_from(s, 16))
+		h = hash_mix(word_at(s.ptr), word_at(s.ptr + 8) ^ h);
+	words_of(s, words);
+	return hash_mix(len, hash_mix(words[0], words[1] ^ h));
 }
 
 uint64_t
