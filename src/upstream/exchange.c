@@ -187,17 +187,15 @@ clock_set(struct exchange *x, struct timer *t, uint64_t ms, void (*fire)(void *)
 		(void)timer_start(x->u->set->loop, t, ms, fire, x);
 }
 
+/* A start has its own clock; what waits for it must not give up before. */
 static void
-clocks_begin(struct exchange *x)
+wait_begin(struct exchange *x)
 {
-	const struct upstream_spec *s = &x->u->spec;
 	uint64_t quiet = x->spec.timeout_ms;
 
-	/* A start has its own clock; what waits for it must not give up before. */
 	if (x->u->phase != PHASE_READY && quiet < UINT_MAX)
-		quiet += s->start_ms;
+		quiet += x->u->spec.start_ms;
 	clock_set(x, &x->quiet, quiet, quiet_too_long);
-	clock_set(x, &x->limit, x->spec.max_ms, limit_reached);
 }
 
 void
@@ -615,11 +613,13 @@ exchange_start(struct upstream *u, const struct exchange_spec *spec, struct exch
 	if (!x)
 		return err_plain(e, E_NOMEM);
 	list_push(&u->waiting, &x->node);
-	clocks_begin(x);
+	clock_set(x, &x->limit, x->spec.max_ms, limit_reached);
 	*ret = x;
-	if (u->phase == PHASE_READY && u->waiting.len == 1 && upstream__has_place(u))
+	if (u->phase == PHASE_READY && u->waiting.len == 1 && upstream__has_place(u)) {
 		exchange__send(x);
-	else
-		upstream__pump(u);
+		return 0;
+	}
+	wait_begin(x);
+	upstream__pump(u);
 	return 0;
 }
