@@ -2,18 +2,18 @@
 
 #include "base/clock.h"
 #include "call/stage.h"
-#include "policy/effect.h"
 
 #define HEAD_KEPT (16 * KIB)
 
 /* The arguments as JSON text; of too long ones only the head, so that the row stays small. */
 static struct str
-input_text(struct call *c, struct buf *b)
+input_text(struct call *c, struct buf *b, bool *ret_whole)
 {
 	struct jw w = jw(b);
 
 	jw_value(&w, c->input);
-	if (!buf_failed(b))
+	*ret_whole = !buf_failed(b);
+	if (*ret_whole)
 		return buf_str(b);
 	struct buf whole = buf_take(b);
 	w = jw(b);
@@ -33,14 +33,16 @@ journal_put(struct call *c, const char *state)
 	if (!c->gw->store)
 		return 0;
 
-	uint64_t now = clock_mono_us();
-	uint64_t called = c->called_mono_us;
 	bool over = state[0] != 'r';
+	uint64_t now = over ? c->since_us : clock_mono_us();
+	uint64_t called = c->called_mono_us;
 	bool failed = c->err.code < 0;
+	bool whole = false;
 	char layers[CONFINE_TEXT];
 	struct buf input = BUF_INIT(LIMIT_JOURNAL_INPUT_BYTES),
 		   modified = BUF_INIT(LIMIT_RESULT_BYTES);
 
+	struct str text = c->input ? input_text(c, &input, &whole) : S("null");
 	if (c->out.modified.len)
 		buf_addf(&modified, "[%.*s]", STR_ARG(buf_str(&c->out.modified)));
 	int code = store_put_call(
@@ -52,18 +54,17 @@ journal_put(struct call *c, const char *state)
 		.turn = id_str(&c->turn->id),
 		.tool = c->tool_name,
 		.capability = c->tool ? capability_name(c->tool->capability) : NULL,
-		.reversibility =
-		    c->tool ? reversibility_name(effect_of(c->tool, c->tuning).reversibility)
-			    : NULL,
+		.reversibility = c->tool ? reversibility_name(call_reversibility(c)) : NULL,
 		.state = state,
 		.error_class = failed ? err_class_name(err_row(c->err.code)->class) : NULL,
 		.message = failed ? str_of(err_text(&c->err)) : (struct str){NULL, 0},
 		.inside =
 		    failed && c->err.inside[0] ? str_of(c->err.inside) : (struct str){NULL, 0},
 		.rule = c->rule,
-		.input = c->input ? input_text(c, &input) : S("null"),
+		.input = text,
 		.input_is_json = true,
 		.input_hash = c->input_hash[0] ? str_of(c->input_hash) : (struct str){NULL, 0},
+		.hash_is_of_input = whole,
 		.files_modified = modified.len ? buf_str(&modified) : (struct str){NULL, 0},
 		.command = c->out.command.len ? buf_str(&c->out.command) : (struct str){NULL, 0},
 		.reviewed_by = c->reviewed_us ? str_of(c->reviewed_by) : (struct str){NULL, 0},

@@ -9,15 +9,16 @@
 #include "base/library.h"
 
 #define HEAD sizeof(uint32_t)
+#define HASTE 4 /* a quarter less time for two hundredths more bytes */
 
 static struct lz4 {
-	int (*compress)(const char *from, char *to, int len, int room);
+	int (*compress)(const char *from, char *to, int len, int room, int haste);
 	int (*decompress)(const char *from, char *to, int len, int room);
 } lz4;
 static struct err lz4_missing;
 
 static const struct library_function functions[] = {
-    {"LZ4_compress_default", offsetof(struct lz4, compress)},
+    {"LZ4_compress_fast", offsetof(struct lz4, compress)},
     {"LZ4_decompress_safe", offsetof(struct lz4, decompress)},
 };
 
@@ -47,7 +48,8 @@ pack(struct str text, struct buf *out)
 	if (text.len <= HEAD || text.len > INT_MAX || !has_lz4())
 		return false;
 	char *p = buf_room(out, text.len);
-	int len = p ? lz4.compress(text.ptr, p + HEAD, (int)text.len, (int)(text.len - HEAD)) : 0;
+	int room = (int)(text.len - HEAD);
+	int len = p ? lz4.compress(text.ptr, p + HEAD, (int)text.len, room, HASTE) : 0;
 	out->failed = false;
 	if (len <= 0)
 		return false;

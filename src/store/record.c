@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
-#include "json/json.h"
+#include "json/canon.h"
 #include "json/write.h"
 
 static void
@@ -90,6 +90,7 @@ enum as {
 	AS_SUCCESS, /* null while it runs */
 	AS_JSON,
 	AS_INPUT, /* JSON, unless it is none or too long */
+	AS_HASH,  /* nothing behind the key: of the input, which stands before it */
 };
 
 #define AT(member) offsetof(struct store_call, member)
@@ -113,7 +114,7 @@ static const struct column {
     {KEY(0x0f, ",\"inside\":"), AS_STR, AT(inside)},
     {KEY(0x10, ",\"rule\":"), AS_STR, AT(rule)},
     {KEY(0x11, ",\"input\":"), AS_INPUT, AT(input)},
-    {KEY(0x12, ",\"input_hash\":"), AS_STR, AT(input_hash)},
+    {KEY(0x12, ",\"input_hash\":"), AS_HASH, AT(input_hash)},
     {KEY(0x13, ",\"input_bytes\":"), AS_INT, AT(input_bytes)},
     {KEY(0x14, ",\"output_bytes\":"), AS_INT, AT(output_bytes)},
     {KEY(0x15, ",\"files_modified\":"), AS_JSON, AT(files_modified)},
@@ -150,6 +151,20 @@ input_add(struct buf *b, struct str input, bool is_json)
 	}
 }
 
+/* 64 letters that nothing packs, in every row. */
+static bool
+hash_can_be_told(const struct store_call *row)
+{
+	return row->hash_is_of_input && row->input_is_json &&
+	       row->input.len <= LIMIT_JOURNAL_INPUT_BYTES;
+}
+
+int
+record_digest(const struct json *input, char out[static DIGEST_TEXT])
+{
+	return digest_value(input, CANON_SPACED, out, NULL);
+}
+
 static void
 column_add(struct buf *b, enum as as, const void *at, const struct store_call *row)
 {
@@ -167,6 +182,10 @@ column_add(struct buf *b, enum as as, const void *at, const struct store_call *r
 		return;
 	case AS_JSON: buf_add(b, text->ptr ? *text : S("null")); return;
 	case AS_INPUT: input_add(b, *text, row->input_is_json); return;
+	case AS_HASH:
+		if (!text->ptr || !hash_can_be_told(row))
+			json_quote(b, *text);
+		return;
 	case AS_TIME:
 		if (*number)
 			time_add(b, *number);
@@ -191,6 +210,8 @@ record_call(struct buf *b, const struct store_call *row)
 /* Shown */
 
 #define MARKS 0x20 /* no more can be told from JSON */
+#define INPUT_MARK 0x11
+#define HASH_MARK 0x12
 
 static const struct key *
 key_of(enum log log, unsigned char mark)
@@ -215,10 +236,28 @@ record_key(enum log log, unsigned char mark)
 	return k ? k->text : (struct str){NULL, 0};
 }
 
+static bool
+is_key(enum log log, char c)
+{
+	return (unsigned char)c < MARKS && record_key(log, (unsigned char)c).ptr;
+}
+
+static void
+hash_tell(struct buf *b, struct str input)
+{
+	char hash[DIGEST_TEXT];
+	struct json_doc *doc = NULL;
+	bool told = json_parse(input, &json_door, &doc, NULL) == 0 &&
+		    record_digest(json_root(doc), hash) == 0;
+
+	json_quote(b, told ? str_of(hash) : (struct str){NULL, 0});
+	json_doc_unref(doc);
+}
+
 void
 record_show(struct buf *b, enum log log, struct str kept)
 {
-	size_t from = 0;
+	size_t from = 0, input = 0;
 
 	for (size_t i = 0; i < kept.len; i++) {
 		struct str key = (unsigned char)kept.ptr[i] < MARKS
@@ -229,6 +268,12 @@ record_show(struct buf *b, enum log log, struct str kept)
 		buf_add(b, (struct str){kept.ptr + from, i - from});
 		buf_add(b, key);
 		from = i + 1;
+		if (log != LOG_CALLS)
+			continue;
+		if (kept.ptr[i] == INPUT_MARK)
+			input = from;
+		else if (kept.ptr[i] == HASH_MARK && from < kept.len && is_key(log, kept.ptr[from]))
+			hash_tell(b, (struct str){kept.ptr + input, i - input});
 	}
 	buf_add(b, str_from(kept, from));
 }

@@ -57,6 +57,23 @@ def test_a_repair_is_told_beside_the_result_which_keeps_its_shape(box):
     assert [p["input_hash"] for p in called] == [digest({"path": "a.txt", "limit": 1})] * 3
     rows = g.ok("GET", "/sessions/%s/calls" % s)["calls"]
     assert [r["input"] for r in rows] == [{"path": "a.txt", "limit": 1}] * 3, rows
+    assert [r["input_hash"] for r in rows] == [digest({"path": "a.txt", "limit": 1})] * 3, rows
+
+
+def test_5_the_digest_in_the_journal_is_of_the_whole_input(box):
+    """It is not kept where the row's input tells it; of an input that is cut it is."""
+    box.config("tool_confirmation: {default: {WRITE: auto}}")
+    g = box.serve()
+    s = g.session()
+    inputs = [{"path": "\u00e4\U0001f600.txt", "content": "1.50 \\ \"\n"}, {"path": "long.txt", "content": "x" * 70000},
+              {"path": "long.txt"}]
+    for given in inputs:
+        g.call(s, "write_file", given)
+    rows = g.ok("GET", "/sessions/%s/calls" % s)["calls"]
+    called = payloads(g, s, "tool.called")
+    assert [r["input_hash"] for r in rows] == [digest(inputs[0]), digest(inputs[1]), None], rows
+    assert [p["input_hash"] for p in called] == [digest(inputs[0]), digest(inputs[1])]
+    assert rows[0]["input"] == inputs[0] and rows[1]["input"]["truncated"] is True
 
 
 def test_openai_messages_are_repaired_too(box):
