@@ -183,7 +183,7 @@ call__finish(struct call *c)
 	    .modified = buf_take(&c->out.modified),
 	    .repairs = buf_take(&c->repairs),
 	    .artifacts = buf_take(&c->artifacts),
-	    .latency_ms = (int64_t)(clock_mono_us() - c->opened_mono_us) / 1000,
+	    .latency_ms = (int64_t)(c->since_us - c->opened_mono_us) / 1000,
 	    .cached = c->cached,
 	    .unrecorded = c->unrecorded,
 	    .unknown = BUF_INIT(LIMIT_EFFECTS_TOLD * 512),

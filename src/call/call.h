@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "call/gateway.h"
 #include "json/canon.h"
+#include "policy/effect.h"
 #include "provider/provider.h"
 
 struct claim;
@@ -73,6 +74,7 @@ struct call {
 	uint64_t catalog_was;    /* catalog_version, when it was found */
 	struct tunings *tunings; /* a reference, or NULL: what it was read from */
 	const struct tuning *tuning; /* how it is run */
+	struct effect does;          /* to the world, by both; borrowed from them */
 	struct metered metered[2];   /* the tool, its server */
 
 	/* hooks */

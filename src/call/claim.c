@@ -151,7 +151,7 @@ record_fill(const struct call *c, struct buf *args, struct effect_record *r)
 	    .tool = c->tool->name,
 	    .policy = reversibility_name(call_reversibility(c)),
 	    .args = buf_failed(args) ? (struct str){NULL, 0} : buf_str(args),
-	    .compensation_tool = effect_of(c->tool, c->tuning).compensation_tool,
+	    .compensation_tool = c->does.compensation_tool,
 	    .compensates = c->compensates,
 	};
 }

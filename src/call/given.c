@@ -14,7 +14,7 @@
 bool
 given_is_wanted(const struct call *c)
 {
-	return effect_of(c->tool, c->tuning).compensation_tool.len > 0;
+	return c->does.compensation_tool.len > 0;
 }
 
 /* A part of an output with its brackets; NULL: too long, or no JSON. */

@@ -308,7 +308,7 @@ outcome_of(const struct call *c)
 static const char *
 worth_again(const struct call *c)
 {
-	enum reversibility taken_back = effect_of(c->tool, c->tuning).reversibility;
+	enum reversibility taken_back = call_reversibility(c);
 	bool twice_is_fine = taken_back <= REV_IDEMPOTENT;
 
 	if (c->cancelled || c->out.err.code == 0 || c->gw->stopping)

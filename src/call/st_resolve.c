@@ -34,6 +34,7 @@ resolve_enter(struct call *c)
 		c->tool = tool_ref(t);
 		c->catalog_was = catalog_version(c->gw->catalog);
 		enum verdict v = take_tuning(c);
+		c->does = effect_of(c->tool, c->tuning);
 		return v == NEXT ? meters_admit(c) : v;
 	}
 	struct err e;

@@ -68,7 +68,7 @@ void call_go_on(struct call *c);
 static inline enum reversibility
 call_reversibility(const struct call *c)
 {
-	return effect_of(c->tool, c->tuning).reversibility;
+	return c->does.reversibility;
 }
 /* Did it happen, or a part of it, as far as anybody knows? By what the ledger goes by (claim.c). */
 static inline bool
@@ -79,7 +79,7 @@ call_may_have_happened(const struct call *c)
 static inline const struct json *
 call_key_fields(const struct call *c)
 {
-	return effect_of(c->tool, c->tuning).idempotency_key_fields;
+	return c->does.idempotency_key_fields;
 }
 
 /* browsing.c: a tool has been run; whoever looked for it has found it. */
