@@ -3,12 +3,15 @@
 #include "cli/relay.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -196,7 +199,7 @@ lane_ready(const struct lane *l)
 	return whole ? l->held.len : l->held.len - l->line.len;
 }
 
-/* Poll said there is room: for a pipe that means at least PIPE_BUF, and then this never blocks. */
+/* A pipe that may block is never given more than it has room for: poll promises PIPE_BUF. */
 static bool
 lane_write(struct lane *l)
 {
@@ -204,7 +207,7 @@ lane_write(struct lane *l)
 	ssize_t n = send(l->to, l->held.ptr, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (n < 0 && errno == ENOTSOCK)
-		n = write(l->to, l->held.ptr, len < PIPE_BUF ? len : PIPE_BUF);
+		n = write(l->to, l->held.ptr, l->owned || len < PIPE_BUF ? len : PIPE_BUF);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN;
 	buf_eat(&l->held, (size_t)n);
@@ -441,6 +444,20 @@ relay_resume(struct relay *r, int wire, struct buf *early)
 
 /* ---- its life ---- */
 
+/* The same pipe, opened once more: whether that blocks is nobody else's business. -1: it cannot be,
+ * or is no pipe. */
+static int
+pipe_again(int fd)
+{
+	char path[64];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 static int
 open_signals(void)
 {
@@ -472,7 +489,10 @@ relay_init(struct relay *r, int in, int out)
 	lane_init(&r->up);
 	lane_init(&r->down);
 	r->up.from = in;
-	r->down.to = out;
+	r->down.to = pipe_again(out);
+	r->down.owned = r->down.to >= 0;
+	if (!r->down.owned)
+		r->down.to = out;
 	list_init(&r->waiting);
 	buf_init(&r->hello, HELLO_BYTES);
 	buf_init(&r->hello_id, HELLO_BYTES);
@@ -481,6 +501,8 @@ relay_init(struct relay *r, int in, int out)
 int
 relay_done(struct relay *r)
 {
+	if (r->down.owned)
+		close(r->down.to);
 	lane_done(&r->up);
 	lane_done(&r->down);
 	LIST_EACH (&r->waiting, n)

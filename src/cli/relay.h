@@ -18,6 +18,7 @@
 
 struct lane {
 	int from, to;
+	bool owned;      /* `to` is ours, and does not block */
 	bool ended;      /* nothing more comes from `from` */
 	struct buf held; /* read, not yet written */
 	struct buf line; /* the beginning of a line not yet whole */
