@@ -243,10 +243,12 @@ struct upstream {
 	/* ladder.c */
 	struct ask climb;
 	bool probing, probed_twice, skip_probe;
-	bool silent;        /* to the probe */
-	bool doubted;       /* that it is legacy: it was asked again */
-	bool probe_cleared; /* it ended in the probe before, and that was not all */
-	bool sure_legacy;   /* worth to be remembered */
+	bool silent;              /* to the probe */
+	bool doubted;             /* that it is legacy: it was asked again */
+	bool probe_cleared;       /* it ended in the probe before, and that was not all */
+	bool wait_probe, patient; /* the next probe, or this one, has all the time of a start */
+	bool patience_spent;      /* a start was made at once for that */
+	bool sure_legacy;         /* worth to be remembered */
 
 	/* how it goes */
 	unsigned fails;    /* starts in a row */

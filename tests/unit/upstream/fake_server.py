@@ -7,7 +7,10 @@ usage: fake_server.py [word...]     words say how it behaves:
   mute              never answers anything
   mute-probe        never answers server/discover
   slow              hears nothing until initialize has come: then it answers all of it in order
+  asleep=SECONDS    hears nothing for so long; then it hears all of it in order
   exit-probe        ends when server/discover comes
+  exit-initialize   ends when initialize comes
+  refuse-and-exit   answers initialize with an error, and ends
   exit-start        ends at once, with status 3 and words on stderr
   nul-probe         answers server/discover with an error without an id
   version=V         initialize answers with this version; modern: the only one supported
@@ -421,6 +424,11 @@ def discover(m):
 
 
 def initialize(m):
+    if has("exit-initialize"):
+        sys.exit(0)
+    if has("refuse-and-exit"):
+        error(m["id"], -32022, "modern only", {"supported": ["2026-07-28"]})
+        sys.exit(0)
     if has("modern"):
         error(m["id"], -32022, "modern only", {"supported": ["2026-07-28"]})
         return
@@ -468,6 +476,7 @@ def main():
         sys.exit(3)
     if has("ignore-eof"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(float(value("asleep", 0)))
     if has("start-garbage"):
         raw(b"Welcome to the fake server!\n")
     while True:
