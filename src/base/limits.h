@@ -418,6 +418,7 @@
 #define LIMIT_UPSTREAM_IDLE_MS 600000
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
 #define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles when one fails */
+#define LIMIT_UPSTREAM_HOLD_MS 3000   /* that news of resources wait for those of templates */
 #define LIMIT_UPSTREAM_RELISTS 6      /* so often; then it is left as it is */
 #define LIMIT_UPSTREAM_REST 20        /* times what a reading has cost us, before the next */
 

@@ -237,7 +237,9 @@ struct upstream {
 	struct known known;
 	struct json_doc *nothing; /* [] */
 	unsigned news;            /* to be told */
-	uint64_t news_cost_us;    /* of telling the last of its lists */
+	bool news_held;           /* of resources: until templates are read, too, or this fires: */
+	struct timer hold;
+	uint64_t news_cost_us; /* of telling the last of its lists */
 	struct deferred tell, begin, pump;
 
 	/* ladder.c */

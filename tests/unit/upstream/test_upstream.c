@@ -200,6 +200,50 @@ lists_are_read_page_by_page(void **state)
 	assert_non_null(json_get(upstream_capabilities(u), S("tools")));
 }
 
+static size_t told_resources;
+
+static void
+resources_news(struct upstream *u, unsigned what, void *arg)
+{
+	(void)u;
+	(void)arg;
+	told_resources += (what & NEWS_RESOURCES) != 0;
+}
+
+/* To a client they are one list. */
+static void
+test_5_resources_and_templates_are_told_at_once(void **state)
+{
+	struct upstream_watch w = {.news = resources_news};
+
+	(void)state;
+	told_resources = 0;
+	upstreams_watch(set, &w);
+	struct upstream *u = house_started((struct server){.words = {"templates"}});
+	UNTIL(json_len(upstream_list(u, LIST_RESOURCES)) == 1);
+	assert_int_equal(told_resources, 0);
+	CALL(u, "templates");
+	UNTIL(json_len(upstream_list(u, LIST_TEMPLATES)) == 1);
+	UNTIL(told_resources > 0);
+	CALL(u, "echo");
+	assert_int_equal(told_resources, 1);
+	upstreams_unwatch(set, &w);
+}
+
+static void
+test_5_resources_are_told_though_templates_are_not(void **state)
+{
+	struct upstream_watch w = {.news = resources_news};
+
+	(void)state;
+	told_resources = 0;
+	upstreams_watch(set, &w);
+	struct upstream *u = house_started((struct server){.words = {"mute-templates"}});
+	UNTIL(told_resources > 0);
+	assert_int_equal(json_len(upstream_list(u, LIST_RESOURCES)), 1);
+	upstreams_unwatch(set, &w);
+}
+
 /* Issue 5: a list that could not be read is read again. */
 static void
 a_list_that_failed_is_read_again(void **state)
@@ -794,6 +838,8 @@ main(void)
 	    TEST(a_server_that_must_not_be_asked_is_not),
 	    TEST(lists_are_read_page_by_page),
 	    TEST(a_list_that_failed_is_read_again),
+	    TEST(test_5_resources_and_templates_are_told_at_once),
+	    TEST(test_5_resources_are_told_though_templates_are_not),
 	    TEST(a_list_has_a_time_in_which_it_must_end),
 	    TEST(a_list_that_costs_much_is_read_seldom),
 	    TEST(a_server_is_listed_while_it_is_not_running),
