@@ -163,6 +163,7 @@
 #define LIMIT_FEED_TYPES 1024       /* the text of its event_types */
 #define LIMIT_FEED_QUIET_MS 15000   /* then a sign of life */
 #define LIMIT_MCP_CALLS 256         /* of one client, unanswered */
+#define LIMIT_MCP_BATCH 1024        /* messages in one (2025-03-26) */
 #define LIMIT_MCP_BLOCK_TEXT 2048   /* of each thing said of a block that a client does not know */
 #define LIMIT_MCP_PARAMS 64         /* arguments of one tool that headers repeat */
 #define LIMIT_MCP_PAGE 1000         /* of a list, in one answer */
