@@ -43,7 +43,7 @@ struct pipe_link {
 	char *name;
 	struct child *child;
 	struct lines in, words;
-	struct secrets finder;      /* of what looks like one in its words */
+	struct secrets *finder;     /* of what looks like one in its words; NULL: it said none */
 	const char *const *secrets; /* the spec's, which outlives the link */
 	struct buf out;
 	struct deferred flush;
@@ -344,18 +344,30 @@ words_take(void *arg, struct str line, struct buf *part)
 	buf_done(&text);
 }
 
+/* It is large, and many servers never say a word. Out of memory nothing is told: better than too
+ * much. */
+static bool
+finder_make(struct pipe_link *l)
+{
+	if (!l->finder && (l->finder = malloc(sizeof(*l->finder))))
+		secrets_begin(l->finder);
+	return l->finder != NULL;
+}
+
 static void
 words_add(struct pipe_link *l, struct str bytes, bool last)
 {
 	struct buf plain = BUF_INIT((size_t)2 * SECRETS_WINDOW * SECRETS_GROWTH);
 
+	if ((bytes.len == 0 && !l->finder) || !finder_make(l))
+		return;
 	while (bytes.len > 0 || last) {
 		struct str piece = str_upto(bytes, SECRETS_WINDOW);
 
 		bytes = str_from(bytes, piece.len);
-		secrets_feed(&l->finder, piece, &plain);
+		secrets_feed(l->finder, piece, &plain);
 		if (last && bytes.len == 0) {
-			secrets_end(&l->finder, &plain);
+			secrets_end(l->finder, &plain);
 			buf_addc(&plain, '\n');
 			last = false;
 		}
@@ -394,6 +406,7 @@ link_free(struct pipe_link *l)
 	defer_cancel(&l->flush);
 	buf_done(&l->in.part);
 	buf_done(&l->words.part);
+	free(l->finder);
 	buf_done(&l->out);
 	free(l->name);
 	free(l);
@@ -520,7 +533,6 @@ link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_
 	l->in.part = BUF_INIT(LIMIT_LINE_BYTES);
 	l->words.part = BUF_INIT(WORDS_MOST);
 	l->secrets = spec->secrets;
-	secrets_begin(&l->finder);
 	l->out = BUF_INIT(OUT_BYTES);
 	return l;
 }
