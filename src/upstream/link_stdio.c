@@ -54,7 +54,8 @@ struct pipe_link {
 	bool closing;
 	bool unheard; /* it has closed its stdin */
 	char last_words[200];
-	struct err why; /* we gave it up */
+	bool last_little; /* is all that they say */
+	struct err why;   /* we gave it up */
 };
 
 /* ---- to the child ---- */
@@ -309,20 +310,70 @@ secrets_hide(const char *const *secrets, struct str text, struct buf *out)
 	}
 }
 
+static bool
+starts_with_any(struct str line, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		if (str_starts(line, str_of(*beginnings)))
+			return true;
+	return false;
+}
+
+/* What npm says after "npm error", or has said before version 10; {NULL,0}: it is not npm. */
+static struct str
+npm_error(struct str line)
+{
+	static const char *const beginnings[] = {"npm error ", "npm ERR! "};
+
+	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
+		if (str_starts(line, str_of(beginnings[i])))
+			return str_from(line, strlen(beginnings[i]));
+	return (struct str){NULL, 0};
+}
+
+/* The last line of what went wrong is seldom the one that says it: traces are indented and end with
+ * a version, and npm begins with what is wrong and ends with where to read more. */
+static bool
+says_little(const struct pipe_link *l, struct str line)
+{
+	static const char *const lesser[] = {" ",        "\t",         "}",
+					     "- ",       "npm notice", "npm warn",
+					     "npm WARN", "Node.js v",  "Require stack:",
+					     "See '",    "Run '",      NULL};
+	static const char *const npm_lesser[] = {"code ", "errno ",         "syscall ", "path ",
+						 "dest ", "A complete log", NULL};
+	struct str npm = npm_error(line);
+
+	if (!npm.ptr)
+		return starts_with_any(line, lesser);
+	return starts_with_any(npm, npm_lesser) ||
+	       (!l->last_little && npm_error(str_of(l->last_words)).ptr);
+}
+
+static void
+words_keep(struct pipe_link *l, struct str line, bool little)
+{
+	if (little && l->last_words[0] && !l->last_little)
+		return;
+	l->last_little = little;
+	snprintf(l->last_words, sizeof(l->last_words), "%.*s",
+		 STR_ARG(str_utf8_upto(line, sizeof(l->last_words) - 1)));
+	for (char *c = l->last_words; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
 static void
 words_tell(struct pipe_link *l, struct str line)
 {
+	bool little = says_little(l, line);
 	char text[WORDS_BYTES + 1];
 
 	line = str_trim(str_utf8_upto(line, WORDS_BYTES));
 	if (line.len == 0)
 		return;
 	snprintf(text, sizeof(text), "%.*s", STR_ARG(line));
-	snprintf(l->last_words, sizeof(l->last_words), "%.*s",
-		 STR_ARG(str_utf8_upto(line, sizeof(l->last_words) - 1)));
-	for (char *c = l->last_words; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	words_keep(l, line, little);
 	if (faucet__takes(&l->spoken, l->loop, LIMIT_UPSTREAM_STDERR_LINES))
 		log_line(LOG_INFO, text, "server", l->name, NULL);
 }
