@@ -163,6 +163,7 @@
 #define LIMIT_FEED_TYPES 1024       /* the text of its event_types */
 #define LIMIT_FEED_QUIET_MS 15000   /* then a sign of life */
 #define LIMIT_MCP_CALLS 256         /* of one client, unanswered */
+#define LIMIT_MCP_BATCH 1024        /* messages in one (2025-03-26) */
 #define LIMIT_MCP_BLOCK_TEXT 2048   /* of each thing said of a block that a client does not know */
 #define LIMIT_MCP_PARAMS 64         /* arguments of one tool that headers repeat */
 #define LIMIT_MCP_PAGE 1000         /* of a list, in one answer */
@@ -418,6 +419,7 @@
 #define LIMIT_UPSTREAM_IDLE_MS 600000
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
 #define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles when one fails */
+#define LIMIT_UPSTREAM_HOLD_MS 3000   /* that news of resources wait for those of templates */
 #define LIMIT_UPSTREAM_RELISTS 6      /* so often; then it is left as it is */
 #define LIMIT_UPSTREAM_REST 20        /* times what a reading has cost us, before the next */
 

@@ -30,6 +30,7 @@
 /* A request of the client that has no answer yet. */
 struct waiting {
 	struct node node;
+	unsigned batch; /* 0: it came alone */
 	size_t len;
 	char id[]; /* as JSON */
 };
@@ -62,7 +63,7 @@ waiting_add(struct relay *r, struct str id)
 
 	if (!w)
 		return; /* then nobody tells it of a gateway that is lost */
-	*w = (struct waiting){.len = id.len};
+	*w = (struct waiting){.batch = r->batch, .len = id.len};
 	memcpy(w->id, id.ptr, id.len);
 	list_push(&r->waiting, &w->node);
 }
@@ -96,7 +97,7 @@ up_hears(struct relay *r, struct str line, const struct json *root, struct str i
 
 	if (id.len && method.len)
 		waiting_add(r, id);
-	if (id.len && str_is(method, "initialize"))
+	if (id.len && str_is(method, "initialize") && !r->batch)
 		hello_keep(r, line, id);
 	else if (str_is(method, "notifications/initialized"))
 		r->greeted = true;
@@ -105,6 +106,15 @@ up_hears(struct relay *r, struct str line, const struct json *root, struct str i
 		waiting_drop(waiting_find(r, buf_str(&other)));
 	}
 	buf_done(&other);
+}
+
+/* The revisions are called by their days; from this one on a batch is refused as a whole. */
+static bool
+has_batches(const struct json *hello)
+{
+	struct str version = json_str(json_pointer(hello, S("/result/protocolVersion")));
+
+	return version.ptr && str_cmp(version, S("2025-06-18")) < 0;
 }
 
 static void
@@ -117,24 +127,47 @@ down_hears(struct relay *r, struct str line, const struct json *root, struct str
 		r->hello_answered = true;
 		if (!json_get(root, S("result"))) /* refused: it may try again */
 			buf_reset(&r->hello);
+		else
+			r->takes_batches = has_batches(root);
 	}
 	waiting_drop(waiting_find(r, id));
 }
 
 static void
+message_heard(struct relay *r, const struct lane *l, struct str line, const struct json *message)
+{
+	const struct json *given = json_get(message, S("id"));
+	struct buf id = BUF_INIT(LIMIT_LINE_BYTES);
+
+	if (given && !json_is(given, JSON_NULL))
+		id_text(&id, given);
+	(l == &r->up ? up_hears : down_hears)(r, line, message, buf_str(&id));
+	buf_done(&id);
+}
+
+static void
+batch_heard(struct relay *r, const struct lane *l, const struct json *batch)
+{
+	if (!r->takes_batches)
+		return;
+	r->batch = ++r->batches ? r->batches : ++r->batches;
+	for (struct json_iter it = json_iter(batch); json_next(&it);)
+		message_heard(r, l, (struct str){NULL, 0}, it.value);
+	r->batch = 0;
+}
+
+static void
 line_heard(struct relay *r, const struct lane *l)
 {
-	struct buf id = BUF_INIT(LIMIT_LINE_BYTES);
 	struct str line = buf_str(&l->line);
 	struct json_doc *doc;
 
 	if (json_parse(line, &json_door, &doc, NULL) < 0)
 		return;
-	const struct json *root = json_root(doc), *given = json_get(root, S("id"));
-	if (given && !json_is(given, JSON_NULL))
-		id_text(&id, given);
-	(l == &r->up ? up_hears : down_hears)(r, line, root, buf_str(&id));
-	buf_done(&id);
+	if (json_is(json_root(doc), JSON_ARRAY))
+		batch_heard(r, l, json_root(doc));
+	else
+		message_heard(r, l, line, json_root(doc));
 	json_doc_unref(doc);
 }
 
@@ -297,7 +330,6 @@ add_error(struct buf *out, struct str id)
 	jw_member_z(&w, "message", "The gateway has ended; whether this was done is not known.");
 	jw_end(&w);
 	jw_end(&w);
-	buf_addc(out, '\n');
 }
 
 static bool
@@ -314,11 +346,33 @@ down_flush(struct relay *r)
 	return true;
 }
 
+/* Who came together is answered together. They stand side by side. open: the batch of the last one
+ * that was told; it is ended before another. */
+static bool
+tell_one(struct relay *r, unsigned *open, const struct waiting *w)
+{
+	struct buf *out = &r->down.held;
+	unsigned batch = w ? w->batch : 0;
+
+	if (*open && *open != batch)
+		buf_addz(out, "]\n");
+	if (batch)
+		buf_addc(out, *open == batch ? ',' : '[');
+	*open = batch;
+	if (w)
+		add_error(out, (struct str){w->id, w->len});
+	if (w && !batch)
+		buf_addc(out, '\n');
+	return down_flush(r);
+}
+
 /* Whoever waits hears of it, but for an initialize, which is said again. False: the client cannot
  * be written to any more, or a signal came. */
 static bool
 tell_lost(struct relay *r)
 {
+	unsigned open = 0;
+
 	cut_line(&r->down);
 	bool fine = down_flush(r);
 	LIST_EACH (&r->waiting, n) {
@@ -326,13 +380,10 @@ tell_lost(struct relay *r)
 		struct str id = {w->id, w->len};
 		if (!r->hello_answered && str_eq(id, buf_str(&r->hello_id)))
 			continue;
-		if (fine) {
-			add_error(&r->down.held, id);
-			fine = down_flush(r);
-		}
+		fine = fine && tell_one(r, &open, w);
 		waiting_drop(w);
 	}
-	return fine;
+	return fine && tell_one(r, &open, NULL);
 }
 
 enum relay_end

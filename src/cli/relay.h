@@ -6,8 +6,8 @@
  *
  * Requests without an answer are known. So a client that closes its side after the last request
  * still gets the answers that are on their way; and when the gateway is lost, each of them is
- * answered with an error, and the relay can go on over another wire: what a client of the older
- * protocol began with is said there again.
+ * answered with an error, those of a batch together, and the relay can go on over another wire:
+ *what a client of the older protocol began with is said there again.
  */
 
 #ifndef CLI_RELAY_H
@@ -28,6 +28,9 @@ struct lane {
 struct relay {
 	struct lane up, down;
 	struct list waiting; /* struct waiting: requests of the client */
+	bool takes_batches;  /* its revision has them (2025-03-26) */
+	unsigned batch;      /* the one that is being looked at; 0: none */
+	unsigned batches;    /* so far */
 	struct buf hello;    /* the line of its initialize; empty: it sent none */
 	struct buf hello_id;
 	bool hello_answered;

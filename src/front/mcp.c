@@ -71,8 +71,15 @@ is_short(const struct json *v)
 int
 mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f)
 {
+	return mcp_read_value(doc, json_root(doc), ret, f);
+}
+
+int
+mcp_read_value(struct json_doc *doc, const struct json *value, struct mcp_message *ret,
+	       struct mcp_fault *f)
+{
 	*ret = (struct mcp_message){.doc = doc, .http = ret->http};
-	int code = rpc_read(json_root(doc), &ret->rpc, &f->err);
+	int code = rpc_read(value, &ret->rpc, &f->err);
 
 	if (code < 0) {
 		f->code = err_row(code)->rpc;

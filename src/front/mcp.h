@@ -6,6 +6,7 @@
  *   mcp_guest.c   its clients: legacy sessions, workspaces that modern requests share
  *   mcp_flow.c    the answer to a POST or GET: JSON, or a stream that can be taken up again
  *   mcp_stdio.c   a message on each line
+ *   mcp_batch.c   several messages in one
  *   mcp_ask.c     progress, messages and inquiries to clients; requests of ours (legacy)
  *   mcp_park.c    the same of modern clients: input_required, retries
  *   mcp_listen.c  what clients hear unasked: list_changed, resource updates, messages
@@ -182,6 +183,8 @@ void mcp_fail_exchange(struct mcp_request *q, const struct exchange_end *end);
 
 /* What the body says. *ret is filled as far as it can be also when it fails. */
 int mcp_read(struct json_doc *doc, struct mcp_message *ret, struct mcp_fault *f);
+int mcp_read_value(struct json_doc *doc, const struct json *value, struct mcp_message *ret,
+		   struct mcp_fault *f); /* the same of a value in it */
 /* A modern request has what each must have; then: in a version that is spoken here. */
 int mcp_check_envelope(const struct mcp_message *m, struct mcp_fault *f);
 int mcp_check_version(const struct mcp_message *m, struct mcp_fault *f);
@@ -225,6 +228,14 @@ void mcp_park_keep(struct mcp_request *q, int status, struct buf *message);
 bool mcp_parked_is_over(const struct mcp_request *q); /* only its answer waits */
 /* Gateway start: a key that nobody else has. */
 void mcp_park_init(struct front *f);
+
+/* ---- mcp_batch.c ---- */
+
+/* An array that this client may send: it has something in it, and not too much. */
+bool mcp_batch_fits(const struct mcp_client *c, const struct json *batch);
+/* Each of its messages is taken, and `to` gets the answers together; it outlives the client's
+ * requests. E_NOMEM: nothing was taken. */
+int mcp_batch_take(struct mcp_client *c, struct mcp_channel *to, struct json_doc *doc);
 
 /* ---- mcp_guest.c ---- */
 

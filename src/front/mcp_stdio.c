@@ -104,8 +104,11 @@ line_take_message(struct line *l, struct json_doc *doc)
 {
 	struct mcp_message m = {0};
 	struct mcp_fault f;
-	int code = mcp_read(doc, &m, &f);
 
+	if (mcp_batch_fits(&l->client, json_root(doc)) &&
+	    mcp_batch_take(&l->client, &l->channel, doc) == 0)
+		return;
+	int code = mcp_read(doc, &m, &f);
 	if (code == 0 && m.rpc.kind == RPC_REQUEST && m.era == ERA_MODERN &&
 	    (code = mcp_check_envelope(&m, &f)) == 0)
 		code = mcp_check_version(&m, &f);

@@ -101,7 +101,7 @@ rpc_read(const struct json *root, struct rpc *ret, struct err *e)
 {
 	*ret = (struct rpc){.kind = RPC_REQUEST};
 	if (json_is(root, JSON_ARRAY))
-		return err_set(e, E_BAD_REQUEST, "batches are not taken");
+		return err_set(e, E_BAD_REQUEST, "this batch is not taken");
 	if (!json_is(root, JSON_OBJECT))
 		return err_set(e, E_BAD_REQUEST, "a message must be an object");
 

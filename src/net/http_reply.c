@@ -192,7 +192,7 @@ refusal_get(int status)
 	BUG("a refusal without a sentence");
 }
 
-#define REFUSAL_JSON "{\"error\":{\"code\":\"%s\",\"message\":\"%s\",\"details\":{}}}\n"
+#define REFUSAL_JSON "{\"error\":{\"code\":\"%s\",\"message\":\"%s%s\",\"details\":{}}}\n"
 #define REFUSAL_BYTES 512
 
 /* The connection ends with it: what follows a bad request cannot be trusted. */
@@ -201,10 +201,13 @@ reply__refuse(struct conn *c, int status)
 {
 	const struct refusal *r = refusal_get(status);
 	struct buf body = BUF_INIT(REFUSAL_BYTES);
+	char more[40] = "";
 
 	c->keep = false;
 	c->request.method = S(""); /* of an earlier request, perhaps HEAD */
-	buf_addf(&body, REFUSAL_JSON, r->word, r->sentence);
+	if (status == 413)
+		snprintf(more, sizeof(more), " of %zu bytes", c->body.max);
+	buf_addf(&body, REFUSAL_JSON, r->word, r->sentence, more);
 	conn_reply(c, status, "application/json", &body, NULL);
 }
 
@@ -217,7 +220,7 @@ reply__turned_away(void)
 	if (len == 0) {
 		const struct refusal *r = refusal_get(503);
 		char body[REFUSAL_BYTES];
-		int n = snprintf(body, sizeof(body), REFUSAL_JSON, r->word, r->sentence);
+		int n = snprintf(body, sizeof(body), REFUSAL_JSON, r->word, r->sentence, "");
 		len = snprintf(text, sizeof(text),
 			       "HTTP/1.1 503 %s\r\n" SECURITY_HEADERS
 			       "Content-Type: application/json\r\nConnection: close\r\n"

@@ -18,12 +18,13 @@ time_add(struct buf *b, int64_t wall_us)
 
 /* A key and what stands around it. Marks are in files: they never change, and each has one key. */
 struct key {
-	unsigned char mark; /* 0: it is written out */
+	struct str mark; /* a byte, or MORE and a letter */
 	struct str text;
 };
+#define MORE "\x1f"
 #define KEY(mark, z)                                                                               \
 	{                                                                                          \
-		mark,                                                                              \
+		{mark, sizeof(mark) - 1},                                                          \
 		{                                                                                  \
 			z, sizeof(z) - 1                                                           \
 		}                                                                                  \
@@ -32,23 +33,20 @@ struct key {
 static void
 key_add(struct buf *b, const struct key *k)
 {
-	if (k->mark)
-		buf_addc(b, (char)k->mark);
-	else
-		buf_add(b, k->text);
+	buf_add(b, k->mark);
 }
 
 enum event_key { ID, TIMESTAMP, SESSION, TURN, PARENT, TYPE, ACTOR, PAYLOAD, SENSITIVITY };
 static const struct key event_keys[] = {
-    [ID] = KEY(0x01, "{\"id\":"),
-    [TIMESTAMP] = KEY(0x02, ",\"timestamp\":"),
-    [SESSION] = KEY(0x03, ",\"session_id\":"),
-    [TURN] = KEY(0x04, ",\"turn_id\":"),
-    [PARENT] = KEY(0x05, ",\"parent_event_id\":"),
-    [TYPE] = KEY(0x06, ",\"type\":"),
-    [ACTOR] = KEY(0x07, ",\"actor\":"),
-    [PAYLOAD] = KEY(0x08, ",\"payload\":"),
-    [SENSITIVITY] = KEY(0x0b, ",\"sensitivity\":"),
+    [ID] = KEY("\x01", "{\"id\":"),
+    [TIMESTAMP] = KEY("\x02", ",\"timestamp\":"),
+    [SESSION] = KEY("\x03", ",\"session_id\":"),
+    [TURN] = KEY("\x04", ",\"turn_id\":"),
+    [PARENT] = KEY("\x05", ",\"parent_event_id\":"),
+    [TYPE] = KEY("\x06", ",\"type\":"),
+    [ACTOR] = KEY("\x07", ",\"actor\":"),
+    [PAYLOAD] = KEY("\x08", ",\"payload\":"),
+    [SENSITIVITY] = KEY("\x0b", ",\"sensitivity\":"),
 };
 
 void
@@ -87,10 +85,10 @@ enum as {
 	AS_Z,
 	AS_INT,
 	AS_TIME,    /* 0 is "not yet" */
-	AS_SUCCESS, /* null while it runs */
+	AS_SUCCESS, /* none while it runs */
 	AS_JSON,
 	AS_INPUT, /* JSON, unless it is none or too long */
-	AS_HASH,  /* nothing behind the key: of the input, which stands before it */
+	AS_HASH,  /* of the input, which stands before it */
 };
 
 #define AT(member) offsetof(struct store_call, member)
@@ -100,34 +98,34 @@ static const struct column {
 	enum as as;
 	size_t at;
 } call_columns[] = {
-    {KEY(0x01, "{\"call_id\":"), AS_STR, AT(id)},
-    {KEY(0x02, ",\"tool_use_id\":"), AS_STR, AT(tool_use_id)},
-    {KEY(0x03, ",\"session_id\":"), AS_STR, AT(session)},
-    {KEY(0x04, ",\"turn_id\":"), AS_STR, AT(turn)},
-    {KEY(0x05, ",\"tool_name\":"), AS_STR, AT(tool)},
-    {KEY(0x06, ",\"capability\":"), AS_Z, AT(capability)},
-    {KEY(0x07, ",\"reversibility\":"), AS_Z, AT(reversibility)},
-    {KEY(0x08, ",\"state\":"), AS_Z, AT(state)},
-    {KEY(0x0b, ",\"success\":"), AS_SUCCESS, AT(success)},
-    {KEY(0x0c, ",\"error_class\":"), AS_Z, AT(error_class)},
-    {KEY(0x0e, ",\"message\":"), AS_STR, AT(message)},
-    {KEY(0x0f, ",\"inside\":"), AS_STR, AT(inside)},
-    {KEY(0x10, ",\"rule\":"), AS_STR, AT(rule)},
-    {KEY(0x11, ",\"input\":"), AS_INPUT, AT(input)},
-    {KEY(0x12, ",\"input_hash\":"), AS_HASH, AT(input_hash)},
-    {KEY(0x13, ",\"input_bytes\":"), AS_INT, AT(input_bytes)},
-    {KEY(0x14, ",\"output_bytes\":"), AS_INT, AT(output_bytes)},
-    {KEY(0x15, ",\"files_modified\":"), AS_JSON, AT(files_modified)},
-    {KEY(0x16, ",\"command\":"), AS_STR, AT(command)},
-    {KEY(0x17, ",\"opened_at\":"), AS_TIME, AT(opened_us)},
-    {KEY(0x18, ",\"closed_at\":"), AS_TIME, AT(closed_us)},
-    {KEY(0x19, ",\"waited_ms\":"), AS_INT, AT(waited_ms)},
-    {KEY(0x1a, ",\"ran_ms\":"), AS_INT, AT(ran_ms)},
-    {KEY(0x1b, ",\"attempts\":"), AS_INT, AT(attempts)},
-    {KEY(0x1c, ",\"reviewed_by\":"), AS_STR, AT(reviewed_by)},
-    {KEY(0x1d, ",\"reviewed_at\":"), AS_TIME, AT(reviewed_us)},
-    {KEY(0, ",\"shown_hash\":"), AS_STR, AT(shown_hash)},
-    {KEY(0, ",\"confinement\":"), AS_STR, AT(confinement)},
+    {KEY("\x01", "{\"call_id\":"), AS_STR, AT(id)},
+    {KEY("\x02", ",\"tool_use_id\":"), AS_STR, AT(tool_use_id)},
+    {KEY("\x03", ",\"session_id\":"), AS_STR, AT(session)},
+    {KEY("\x04", ",\"turn_id\":"), AS_STR, AT(turn)},
+    {KEY("\x05", ",\"tool_name\":"), AS_STR, AT(tool)},
+    {KEY("\x06", ",\"capability\":"), AS_Z, AT(capability)},
+    {KEY("\x07", ",\"reversibility\":"), AS_Z, AT(reversibility)},
+    {KEY("\x08", ",\"state\":"), AS_Z, AT(state)},
+    {KEY("\x0b", ",\"success\":"), AS_SUCCESS, AT(success)},
+    {KEY("\x0c", ",\"error_class\":"), AS_Z, AT(error_class)},
+    {KEY("\x0e", ",\"message\":"), AS_STR, AT(message)},
+    {KEY("\x0f", ",\"inside\":"), AS_STR, AT(inside)},
+    {KEY("\x10", ",\"rule\":"), AS_STR, AT(rule)},
+    {KEY("\x11", ",\"input\":"), AS_INPUT, AT(input)},
+    {KEY("\x12", ",\"input_hash\":"), AS_HASH, AT(input_hash)},
+    {KEY("\x13", ",\"input_bytes\":"), AS_INT, AT(input_bytes)},
+    {KEY("\x14", ",\"output_bytes\":"), AS_INT, AT(output_bytes)},
+    {KEY("\x15", ",\"files_modified\":"), AS_JSON, AT(files_modified)},
+    {KEY("\x16", ",\"command\":"), AS_STR, AT(command)},
+    {KEY("\x17", ",\"opened_at\":"), AS_TIME, AT(opened_us)},
+    {KEY("\x18", ",\"closed_at\":"), AS_TIME, AT(closed_us)},
+    {KEY("\x19", ",\"waited_ms\":"), AS_INT, AT(waited_ms)},
+    {KEY("\x1a", ",\"ran_ms\":"), AS_INT, AT(ran_ms)},
+    {KEY("\x1b", ",\"attempts\":"), AS_INT, AT(attempts)},
+    {KEY("\x1c", ",\"reviewed_by\":"), AS_STR, AT(reviewed_by)},
+    {KEY("\x1d", ",\"reviewed_at\":"), AS_TIME, AT(reviewed_us)},
+    {KEY(MORE "a", ",\"shown_hash\":"), AS_STR, AT(shown_hash)},
+    {KEY(MORE "b", ",\"confinement\":"), AS_STR, AT(confinement)},
 };
 
 /* What is no JSON is shown as the text it is, and could otherwise pass for members of its own. */
@@ -143,13 +141,21 @@ input_add(struct buf *b, struct str input, bool is_json)
 		b->failed |= buf_failed(&cut);
 		json_quote(b, buf_str(&cut));
 		buf_done(&cut);
-	} else if (input.ptr && (is_json || json_parse(input, &json_door, &doc, NULL) == 0)) {
+	} else if (is_json || json_parse(input, &json_door, &doc, NULL) == 0) {
 		buf_add(b, input);
 		json_doc_unref(doc);
 	} else {
 		json_quote(b, input);
 	}
 }
+
+int
+record_digest(const struct json *input, char out[static DIGEST_TEXT])
+{
+	return digest_value(input, CANON_SPACED, out, NULL);
+}
+
+#define TOLD '=' /* no JSON value begins so: what it is, is told by the input */
 
 /* 64 letters that nothing packs, in every row. */
 static bool
@@ -159,12 +165,14 @@ hash_can_be_told(const struct store_call *row)
 	       row->input.len <= LIMIT_JOURNAL_INPUT_BYTES;
 }
 
-int
-record_digest(const struct json *input, char out[static DIGEST_TEXT])
+static void
+text_add(struct buf *b, struct str text)
 {
-	return digest_value(input, CANON_SPACED, out, NULL);
+	if (text.ptr)
+		json_quote(b, text);
 }
 
+/* Nothing is written for null: what follows is another mark, or the end. */
 static void
 column_add(struct buf *b, enum as as, const void *at, const struct store_call *row)
 {
@@ -172,25 +180,27 @@ column_add(struct buf *b, enum as as, const void *at, const struct store_call *r
 	const int64_t *number = at;
 
 	switch (as) {
-	case AS_STR: json_quote(b, *text); return;
-	case AS_Z: json_quote(b, str_of(*(const char *const *)at)); return;
+	case AS_STR: text_add(b, *text); return;
+	case AS_Z: text_add(b, str_of(*(const char *const *)at)); return;
 	case AS_INT: buf_add_i64(b, *number); return;
 	case AS_SUCCESS:
-		buf_add(b, row->closed_us == 0 ? S("null")
-			   : *(const bool *)at ? S("true")
-					       : S("false"));
+		if (row->closed_us)
+			buf_add(b, *(const bool *)at ? S("true") : S("false"));
 		return;
-	case AS_JSON: buf_add(b, text->ptr ? *text : S("null")); return;
-	case AS_INPUT: input_add(b, *text, row->input_is_json); return;
+	case AS_JSON: buf_add(b, *text); return;
+	case AS_INPUT:
+		if (text->ptr)
+			input_add(b, *text, row->input_is_json);
+		return;
 	case AS_HASH:
-		if (!text->ptr || !hash_can_be_told(row))
-			json_quote(b, *text);
+		if (text->ptr && hash_can_be_told(row))
+			buf_addc(b, TOLD);
+		else
+			text_add(b, *text);
 		return;
 	case AS_TIME:
 		if (*number)
 			time_add(b, *number);
-		else
-			buf_add(b, S("null"));
 		return;
 	}
 	BUG("column of no type");
@@ -210,36 +220,42 @@ record_call(struct buf *b, const struct store_call *row)
 /* Shown */
 
 #define MARKS 0x20 /* no more can be told from JSON */
-#define INPUT_MARK 0x11
-#define HASH_MARK 0x12
 
 static const struct key *
-key_of(enum log log, unsigned char mark)
+key_nth(enum log log, size_t i)
 {
-	size_t i = 0;
-
-	if (log == LOG_EVENTS) {
-		while (i < ARRAY_LEN(event_keys) && event_keys[i].mark != mark)
-			i++;
+	if (log == LOG_EVENTS)
 		return i < ARRAY_LEN(event_keys) ? &event_keys[i] : NULL;
-	}
-	while (i < ARRAY_LEN(call_columns) && call_columns[i].key.mark != mark)
-		i++;
 	return i < ARRAY_LEN(call_columns) ? &call_columns[i].key : NULL;
 }
 
-struct str
-record_key(enum log log, unsigned char mark)
+/* Whose mark it begins with. */
+static const struct key *
+key_at(enum log log, struct str kept)
 {
-	const struct key *k = mark ? key_of(log, mark) : NULL;
+	const struct key *k;
+
+	if (kept.len == 0 || (unsigned char)kept.ptr[0] >= MARKS)
+		return NULL;
+	for (size_t i = 0; (k = key_nth(log, i)); i++)
+		if (str_starts(kept, k->mark))
+			return k;
+	return NULL; /* white space, in what somebody else wrote */
+}
+
+struct str
+record_key(enum log log, struct str mark)
+{
+	const struct key *k = key_at(log, mark);
 
 	return k ? k->text : (struct str){NULL, 0};
 }
 
+/* A value is no mark and no end. */
 static bool
-is_key(enum log log, char c)
+is_left_out(enum log log, struct str kept)
 {
-	return (unsigned char)c < MARKS && record_key(log, (unsigned char)c).ptr;
+	return kept.len == 0 || kept.ptr[0] == '}' || key_at(log, kept);
 }
 
 static void
@@ -257,23 +273,21 @@ hash_tell(struct buf *b, struct str input)
 void
 record_show(struct buf *b, enum log log, struct str kept)
 {
-	size_t from = 0, input = 0;
+	size_t from = 0;
 
 	for (size_t i = 0; i < kept.len; i++) {
-		struct str key = (unsigned char)kept.ptr[i] < MARKS
-				     ? record_key(log, (unsigned char)kept.ptr[i])
-				     : (struct str){NULL, 0};
-		if (!key.ptr)
-			continue; /* white space, in what somebody else wrote */
-		buf_add(b, (struct str){kept.ptr + from, i - from});
-		buf_add(b, key);
-		from = i + 1;
-		if (log != LOG_CALLS)
+		const struct key *k = key_at(log, str_from(kept, i));
+		if (!k)
 			continue;
-		if (kept.ptr[i] == INPUT_MARK)
-			input = from;
-		else if (kept.ptr[i] == HASH_MARK && from < kept.len && is_key(log, kept.ptr[from]))
-			hash_tell(b, (struct str){kept.ptr + input, i - input});
+		struct str before = {kept.ptr + from, i - from}; /* the key's: a value */
+		buf_add(b, before);
+		buf_add(b, k->text);
+		from = i + k->mark.len;
+		if (is_left_out(log, str_from(kept, from)))
+			buf_add(b, S("null"));
+		else if (kept.ptr[from] == TOLD)
+			hash_tell(b, before), from++;
+		i = from - 1;
 	}
 	buf_add(b, str_from(kept, from));
 }

@@ -222,7 +222,7 @@ static bool
 key_take(struct str *rest, enum log log, unsigned char mark)
 {
 	bool marked = rest->len > 0 && (unsigned char)rest->ptr[0] == mark;
-	struct str key = record_key(log, mark);
+	struct str key = record_key(log, (struct str){(const char *)&mark, 1});
 
 	if (!marked && !str_starts(*rest, key))
 		return false;
@@ -245,9 +245,9 @@ text_decode(struct str quoted, struct buf *decoded, struct str *ret)
 	return ok;
 }
 
-/* Takes null or a string off the front of *rest. */
+/* Takes null or a string off the front of *rest; a mark stands there when null is not written. */
 static bool
-text_take(struct str *rest, struct buf *decoded, struct str *ret)
+text_take(struct str *rest, enum log log, struct buf *decoded, struct str *ret)
 {
 	bool escaped = false;
 	size_t i = 1;
@@ -257,6 +257,8 @@ text_take(struct str *rest, struct buf *decoded, struct str *ret)
 		*rest = str_from(*rest, 4);
 		return true;
 	}
+	if (record_key(log, *rest).ptr)
+		return true;
 	if (rest->len == 0 || rest->ptr[0] != '"')
 		return false;
 	for (; i < rest->len && rest->ptr[i] != '"'; i++)
@@ -283,7 +285,7 @@ segment__head(enum log log, struct str json, struct buf *decoded, struct str ret
 	for (size_t i = 0; i < heads[log].count; i++) {
 		enum head head = heads[log].at[i];
 		if (!key_take(&json, log, (unsigned char)(i + 1)) ||
-		    !text_take(&json, decoded, &text))
+		    !text_take(&json, log, decoded, &text))
 			return false;
 		if (head < HEAD__COUNT)
 			ret[head] = text;

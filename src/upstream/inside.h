@@ -237,16 +237,20 @@ struct upstream {
 	struct known known;
 	struct json_doc *nothing; /* [] */
 	unsigned news;            /* to be told */
-	uint64_t news_cost_us;    /* of telling the last of its lists */
+	bool news_held;           /* of resources: until templates are read, too, or this fires: */
+	struct timer hold;
+	uint64_t news_cost_us; /* of telling the last of its lists */
 	struct deferred tell, begin, pump;
 
 	/* ladder.c */
 	struct ask climb;
 	bool probing, probed_twice, skip_probe;
-	bool silent;        /* to the probe */
-	bool doubted;       /* that it is legacy: it was asked again */
-	bool probe_cleared; /* it ended in the probe before, and that was not all */
-	bool sure_legacy;   /* worth to be remembered */
+	bool silent;              /* to the probe */
+	bool doubted;             /* that it is legacy: it was asked again */
+	bool probe_cleared;       /* it ended in the probe before, and that was not all */
+	bool wait_probe, patient; /* the next probe, or this one, has all the time of a start */
+	bool patience_spent;      /* a start was made at once for that */
+	bool sure_legacy;         /* worth to be remembered */
 
 	/* how it goes */
 	unsigned fails;    /* starts in a row */

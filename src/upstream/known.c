@@ -3,9 +3,10 @@
  *
  * A tool is accepted as it is first seen. Its pin is the digest of its whole definition. When the
  * upstream defines it otherwise later, what was accepted still counts, and the other is shown
- * beside it until a person takes it. A tool that goes keeps its pin, or it could come back as
- * another unnoticed. Where there is no room for all of it, definitions of what has gone are
- * forgotten first, and then nothing new is taken; pins never are.
+ * beside it until a person takes it. One that has never been fit to be listed (shape.h) was never
+ * offered: nobody has accepted it, and it is new until it is. A tool that goes keeps its pin, or it
+ * could come back as another unnoticed. Where there is no room for all of it, definitions of what
+ * has gone are forgotten first, and then nothing new is taken; pins never are.
  */
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "mcp/shape.h"
 #include "upstream/inside.h"
 
 #define FILE_VERSION 1
@@ -125,6 +127,7 @@ struct row {
 	const struct json *accepted; /* NULL: it is not kept */
 	const struct json *now;      /* what the upstream says; NULL: it has none of that name */
 	bool is_new;                 /* its pin is of now */
+	bool unfit;                  /* so was all that was ever accepted of it */
 };
 
 struct rows {
@@ -143,13 +146,27 @@ row_order(const void *a, const void *b)
 	return order ? order : (x->now > y->now) - (x->now < y->now);
 }
 
+static bool
+is_unfit(const struct json *definition)
+{
+	struct err why;
+
+	return shape_check(SHAPE_TOOL, definition, &why) < 0;
+}
+
+/* `offered`: as it is now; else what it is now is added by the caller. */
 static void
 rows_add_old(struct rows *rs, const struct known *k, bool offered)
 {
 	for (size_t i = 0; i < k->count; i++) {
 		const struct upstream_tool *t = &k->tools[i];
-		struct row *r = &rs->at[rs->count++];
+		/* A mark alone does not count: what is fit has been offered by now. */
+		bool unfit = t->unfit && is_unfit(t->definition);
 
+		if (unfit && !offered)
+			continue; /* it is as if it had not been seen */
+		struct row *r = &rs->at[rs->count++];
+		r->unfit = unfit;
 		r->name = t->name;
 		r->accepted = t->definition;
 		memcpy(r->pin, t->pin, sizeof(r->pin));
@@ -208,8 +225,10 @@ rows_settle(struct rows *rs, struct err *e)
 			return rc;
 		r->is_new = !r->pin[0];
 		pins += r->is_new;
-		if (r->is_new)
+		if (r->is_new) {
 			memcpy(r->pin, pin, sizeof(pin));
+			r->unfit = is_unfit(r->now);
+		}
 		if (memcmp(r->pin, pin, sizeof(pin)) == 0)
 			r->accepted = r->now;
 	}
@@ -251,6 +270,8 @@ row_write_pin(struct jw *w, const struct row *r)
 	jw_object(w);
 	jw_member(w, "name", r->name);
 	jw_member_z(w, "pin", r->pin);
+	if (r->unfit)
+		jw_member_bool(w, "unfit", true);
 	if (r->now != r->accepted)
 		jw_key(w, "changed"), jw_value(w, r->now);
 	jw_end(w);
@@ -305,6 +326,7 @@ tool_read(struct upstream_tool *t, const struct json *definition, const struct j
 	t->name = json_str(json_get(definition, S("name")));
 	t->definition = definition;
 	t->changed = json_get(pin, S("changed"));
+	t->unfit = json_bool(json_get(pin, S("unfit")));
 	if (!t->name.ptr || !str_eq(t->name, json_str(json_get(pin, S("name")))) ||
 	    !pin_is_good(digest) || (t->changed && !json_is(t->changed, JSON_OBJECT)))
 		return E_BAD_REQUEST;

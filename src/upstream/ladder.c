@@ -12,7 +12,9 @@
  *
  * That one is legacy is remembered for some days; then it is asked again, for it may have been
  * brought up to date. One that was silent, or is remembered, and then refuses initialize is asked
- * again at once: it was slow to start, or has been brought up to date since.
+ * again at once: it was slow to start, or has been brought up to date since. One that was silent
+ * and then ends did so by initialize or by the probe, and nobody knows which: it is started again
+ * and asked the one alone, with all the time that a start has.
  */
 
 #include "upstream/inside.h"
@@ -54,6 +56,12 @@ ladder__forget(struct upstream *u)
 		return;
 	u->known.has_era = false;
 	upstreams__save(u);
+}
+
+static bool
+known_modern(const struct upstream *u)
+{
+	return u->known.has_era && u->known.era == ERA_MODERN;
 }
 
 static bool
@@ -179,7 +187,7 @@ modern_begin(struct upstream *u, const struct json *result)
 		upstream__failed(u, &e);
 		return;
 	}
-	if (!u->known.has_era || u->known.era != ERA_MODERN)
+	if (!known_modern(u))
 		era_remember(u, ERA_MODERN);
 	upstream__climbed(u);
 }
@@ -233,6 +241,8 @@ probe_over(struct ask *a, const struct reply *r)
 
 	u->probing = false;
 	u->silent = stdio && r->code == E_TIMEOUT; /* it may only be slow today */
+	if (u->silent)
+		ladder__forget(u);
 	if (r->result)
 		probe_answered(u, r->result);
 	else if (r->error && is_refusal(u, r))
@@ -243,16 +253,24 @@ probe_over(struct ask *a, const struct reply *r)
 		fail_reply(u, r);
 }
 
+/* A child may be one that passes over what it does not know: only so long, unless it is known to
+ * answer, or its silence was taken for that by mistake. */
+static unsigned
+probe_ms(const struct upstream *u)
+{
+	bool brief = u->spec.kind == UPSTREAM_STDIO && !u->patient && !known_modern(u);
+
+	return brief && u->spec.start_ms > LIMIT_UPSTREAM_PROBE_MS ? LIMIT_UPSTREAM_PROBE_MS
+								   : u->spec.start_ms;
+}
+
 static void
 probe(struct upstream *u)
 {
-	bool stdio = u->spec.kind == UPSTREAM_STDIO;
 	struct ask_spec s = {
 	    .method = S("server/discover"),
 	    .era = ERA_MODERN,
-	    .timeout_ms = stdio && u->spec.start_ms > LIMIT_UPSTREAM_PROBE_MS
-			      ? LIMIT_UPSTREAM_PROBE_MS
-			      : u->spec.start_ms,
+	    .timeout_ms = probe_ms(u),
 	};
 	struct err e;
 
@@ -355,6 +373,8 @@ void
 ladder__climb(struct upstream *u)
 {
 	u->probed_twice = u->silent = u->doubted = false;
+	u->patient = u->wait_probe;
+	u->wait_probe = false;
 	if (u->spec.no_probe || u->skip_probe || known_legacy(u)) {
 		u->sure_legacy = u->skip_probe && !known_legacy(u);
 		u->skip_probe = false;
@@ -365,16 +385,26 @@ ladder__climb(struct upstream *u)
 	}
 }
 
+/* It ended after the probe had gone unanswered, or after it had refused initialize. */
+static bool
+lost_by_mistake(const struct upstream *u)
+{
+	return u->spec.kind == UPSTREAM_STDIO && (u->silent || u->doubted) && !u->patient;
+}
+
 bool
 ladder__lost(struct upstream *u)
 {
-	bool modern = u->known.has_era && u->known.era == ERA_MODERN;
-	bool by_probe = u->probing && u->spec.kind == UPSTREAM_STDIO && !modern;
-	bool at_once = by_probe && !u->probe_cleared;
+	bool mistaken = lost_by_mistake(u);
+	bool by_probe =
+	    !mistaken && u->probing && u->spec.kind == UPSTREAM_STDIO && !known_modern(u);
+	bool at_once = (by_probe && !u->probe_cleared) || (mistaken && !u->patience_spent);
 
 	ladder__forget(u); /* the next time it is found out anew */
 	u->probing = false;
 	u->probe_cleared |= by_probe; /* the next time it may have been something else */
+	u->patience_spent |= mistaken;
 	u->skip_probe = by_probe;
+	u->wait_probe = mistaken;
 	return at_once;
 }

@@ -43,7 +43,7 @@ struct pipe_link {
 	char *name;
 	struct child *child;
 	struct lines in, words;
-	struct secrets finder;      /* of what looks like one in its words */
+	struct secrets *finder;     /* of what looks like one in its words; NULL: it said none */
 	const char *const *secrets; /* the spec's, which outlives the link */
 	struct buf out;
 	struct deferred flush;
@@ -54,7 +54,8 @@ struct pipe_link {
 	bool closing;
 	bool unheard; /* it has closed its stdin */
 	char last_words[200];
-	struct err why; /* we gave it up */
+	bool last_little; /* is all that they say */
+	struct err why;   /* we gave it up */
 };
 
 /* ---- to the child ---- */
@@ -309,20 +310,70 @@ secrets_hide(const char *const *secrets, struct str text, struct buf *out)
 	}
 }
 
+static bool
+starts_with_any(struct str line, const char *const *beginnings)
+{
+	for (; *beginnings; beginnings++)
+		if (str_starts(line, str_of(*beginnings)))
+			return true;
+	return false;
+}
+
+/* What npm says after "npm error", or has said before version 10; {NULL,0}: it is not npm. */
+static struct str
+npm_error(struct str line)
+{
+	static const char *const beginnings[] = {"npm error ", "npm ERR! "};
+
+	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
+		if (str_starts(line, str_of(beginnings[i])))
+			return str_from(line, strlen(beginnings[i]));
+	return (struct str){NULL, 0};
+}
+
+/* The last line of what went wrong is seldom the one that says it: traces are indented and end with
+ * a version, and npm begins with what is wrong and ends with where to read more. */
+static bool
+says_little(const struct pipe_link *l, struct str line)
+{
+	static const char *const lesser[] = {" ",        "\t",         "}",
+					     "- ",       "npm notice", "npm warn",
+					     "npm WARN", "Node.js v",  "Require stack:",
+					     "See '",    "Run '",      NULL};
+	static const char *const npm_lesser[] = {"code ", "errno ",         "syscall ", "path ",
+						 "dest ", "A complete log", NULL};
+	struct str npm = npm_error(line);
+
+	if (!npm.ptr)
+		return starts_with_any(line, lesser);
+	return starts_with_any(npm, npm_lesser) ||
+	       (!l->last_little && npm_error(str_of(l->last_words)).ptr);
+}
+
+static void
+words_keep(struct pipe_link *l, struct str line, bool little)
+{
+	if (little && l->last_words[0] && !l->last_little)
+		return;
+	l->last_little = little;
+	snprintf(l->last_words, sizeof(l->last_words), "%.*s",
+		 STR_ARG(str_utf8_upto(line, sizeof(l->last_words) - 1)));
+	for (char *c = l->last_words; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
 static void
 words_tell(struct pipe_link *l, struct str line)
 {
+	bool little = says_little(l, line);
 	char text[WORDS_BYTES + 1];
 
 	line = str_trim(str_utf8_upto(line, WORDS_BYTES));
 	if (line.len == 0)
 		return;
 	snprintf(text, sizeof(text), "%.*s", STR_ARG(line));
-	snprintf(l->last_words, sizeof(l->last_words), "%.*s",
-		 STR_ARG(str_utf8_upto(line, sizeof(l->last_words) - 1)));
-	for (char *c = l->last_words; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	words_keep(l, line, little);
 	if (faucet__takes(&l->spoken, l->loop, LIMIT_UPSTREAM_STDERR_LINES))
 		log_line(LOG_INFO, text, "server", l->name, NULL);
 }
@@ -344,18 +395,30 @@ words_take(void *arg, struct str line, struct buf *part)
 	buf_done(&text);
 }
 
+/* It is large, and many servers never say a word. Out of memory nothing is told: better than too
+ * much. */
+static bool
+finder_make(struct pipe_link *l)
+{
+	if (!l->finder && (l->finder = malloc(sizeof(*l->finder))))
+		secrets_begin(l->finder);
+	return l->finder != NULL;
+}
+
 static void
 words_add(struct pipe_link *l, struct str bytes, bool last)
 {
 	struct buf plain = BUF_INIT((size_t)2 * SECRETS_WINDOW * SECRETS_GROWTH);
 
+	if ((bytes.len == 0 && !l->finder) || !finder_make(l))
+		return;
 	while (bytes.len > 0 || last) {
 		struct str piece = str_upto(bytes, SECRETS_WINDOW);
 
 		bytes = str_from(bytes, piece.len);
-		secrets_feed(&l->finder, piece, &plain);
+		secrets_feed(l->finder, piece, &plain);
 		if (last && bytes.len == 0) {
-			secrets_end(&l->finder, &plain);
+			secrets_end(l->finder, &plain);
 			buf_addc(&plain, '\n');
 			last = false;
 		}
@@ -394,6 +457,7 @@ link_free(struct pipe_link *l)
 	defer_cancel(&l->flush);
 	buf_done(&l->in.part);
 	buf_done(&l->words.part);
+	free(l->finder);
 	buf_done(&l->out);
 	free(l->name);
 	free(l);
@@ -520,7 +584,6 @@ link_new(struct loop *loop, const struct upstream_spec *spec, const struct link_
 	l->in.part = BUF_INIT(LIMIT_LINE_BYTES);
 	l->words.part = BUF_INIT(WORDS_MOST);
 	l->secrets = spec->secrets;
-	secrets_begin(&l->finder);
 	l->out = BUF_INIT(OUT_BYTES);
 	return l;
 }

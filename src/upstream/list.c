@@ -102,7 +102,7 @@ items_add(struct listing *ls, const struct json *items)
 	return true;
 }
 
-/* ---- the end of a reading ---- */
+/* ---- reading again ---- */
 
 static void pause_over(void *arg);
 
@@ -136,9 +136,63 @@ pause_over(void *arg)
 		listing__start(ls);
 }
 
+/* ---- news of resources ---- */
+
+/* To clients resources and templates are one list: who reads both tells of both at once. */
+static const struct listing *
+other_of(const struct listing *ls)
+{
+	static const enum upstream_list others[LIST__COUNT] = {
+	    [LIST_RESOURCES] = LIST_TEMPLATES,
+	    [LIST_TEMPLATES] = LIST_RESOURCES,
+	};
+	enum upstream_list other = others[ls->which];
+
+	return other ? &ls->u->listings[other] : NULL;
+}
+
+static bool
+is_due(const struct listing *ls)
+{
+	return ls->ask.id || timer_running(&ls->pause);
+}
+
+static void
+held_tell(void *arg)
+{
+	struct upstream *u = arg;
+
+	if (!u->news_held)
+		return;
+	timer_stop(u->set->loop, &u->hold);
+	u->news_held = false;
+	upstream__news(u, NEWS_RESOURCES);
+}
+
+/* A server may never answer for the other one: it is not waited for long. */
+static void
+tell(struct listing *ls)
+{
+	static const unsigned news[LIST__COUNT] = {NEWS_TOOLS, NEWS_PROMPTS, NEWS_RESOURCES,
+						   NEWS_RESOURCES};
+	const struct listing *other = other_of(ls);
+	struct upstream *u = ls->u;
+
+	if (other && u->news_held)
+		return;
+	if (other && is_due(other) &&
+	    timer_start(u->set->loop, &u->hold, LIMIT_UPSTREAM_HOLD_MS, held_tell, u) == 0)
+		u->news_held = true;
+	else
+		upstream__news(u, news[ls->which]);
+}
+
+/* ---- the end of a reading ---- */
+
 static void
 listing_over(struct listing *ls)
 {
+	const struct listing *other = other_of(ls);
 	struct upstream *u = ls->u;
 
 	listing_reset(ls);
@@ -147,14 +201,14 @@ listing_over(struct listing *ls)
 	if (ls->again)
 		read_later(ls, LIMIT_UPSTREAM_RELIST_MS);
 	ls->again = false;
+	if (other && !is_due(other))
+		held_tell(u);
 	upstream__listed(u, ls->which);
 }
 
 static void
 listing_take(struct listing *ls)
 {
-	static const unsigned news[LIST__COUNT] = {NEWS_TOOLS, NEWS_PROMPTS, NEWS_RESOURCES,
-						   NEWS_RESOURCES};
 	struct upstream *u = ls->u;
 	uint64_t since = clock_mono_us();
 	struct err e;
@@ -174,7 +228,7 @@ listing_take(struct listing *ls)
 		upstream__complain(u, "not all tools of a server are taken",
 				   "a name is there twice");
 	if (rc == 0 && new) {
-		upstream__news(u, news[ls->which]);
+		tell(ls);
 		upstreams__save(u);
 	}
 	ls->cost_us = clock_mono_us() - since;
@@ -352,4 +406,5 @@ listing__stop(struct listing *ls)
 	listing_reset(ls);
 	ls->again = ls->read = false;
 	ls->fails = 0;
+	held_tell(ls->u);
 }

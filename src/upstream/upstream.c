@@ -62,7 +62,7 @@ news_tell(void *arg)
 	}
 	if (news & (NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES))
 		u->news_cost_us = clock_mono_us() - since;
-	if (!u->news)
+	if (!u->news && !u->news_held)
 		known__sweep(&u->known);
 	upstreams__settle(u->set);
 	upstream_unref(u);
@@ -250,7 +250,7 @@ ready(struct upstream *u)
 	u->fails = 0;
 	u->away = false;
 	u->deaf = 0;
-	u->probe_cleared = false;
+	u->probe_cleared = u->patience_spent = false;
 	u->retry_at = 0;
 	u->problem = ERR_NONE;
 	u->ready_at = now_ms(u);
@@ -645,7 +645,7 @@ upstream_restart(struct upstream *u)
 		return;
 	u->fails = u->unlucky = 0;
 	u->retry_at = 0;
-	u->skip_probe = u->probe_cleared = false;
+	u->skip_probe = u->probe_cleared = u->wait_probe = u->patience_spent = false;
 	ladder__forget(u); /* it may have been brought up to date */
 	if (u->state == UPSTREAM_QUARANTINED || u->state == UPSTREAM_FAILED)
 		move(u, u->known.seen ? UPSTREAM_KNOWN : UPSTREAM_CONFIGURED);

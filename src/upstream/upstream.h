@@ -80,6 +80,7 @@ struct upstream_tool {
 	const struct json *definition; /* the accepted one; what is listed and called */
 	const struct json *changed; /* what the upstream says now, if that is another; NULL: no */
 	char pin[DIGEST_TEXT];      /* SHA-256 of the accepted one (JCS) */
+	bool unfit;                 /* it is none that can be offered, and never was one */
 };
 
 /*

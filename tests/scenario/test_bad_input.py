@@ -197,7 +197,9 @@ def test_a_hundred_megabytes_are_refused_before_they_are_read(box):
     body = (piece for _ in range(100))
     known = head(g, "POST", turns(s), Content_Type="application/json", Content_Length=100 * MIB)
     status, _, text = raw(g, known, body)
-    assert status == 413 and json.loads(text)["error"]["code"] == "too_large", (status, text)
+    error = json.loads(text)["error"]
+    assert status == 413 and error["code"] == "too_large", (status, text)
+    assert error["message"] == "the body is larger than the limit of %d bytes" % (8 * MIB), "issue 5: how much there may be"
     chunked = head(g, "POST", turns(s), Content_Type="application/json", Transfer_Encoding="chunked")
     sent = []
 

@@ -505,6 +505,56 @@ def test_5_a_gateway_that_was_killed_is_replaced(box, client):
         assert c.close() == 0
 
 
+def request(id, method, **params):
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+@with_clients
+def test_5_a_batch_is_answered_as_one(box, client):
+    box.write("a.txt", "alpha")
+    box.serve()
+    c = client()
+    c.initialize("2025-03-26")
+    read = request("r", "tools/call", name="read_file", arguments={"path": "a.txt"})
+    c.send([request(10, "ping"), {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}, read,
+            request(11, "nothing/such"), 7, request(12, "initialize")])
+    got = {a.get("id"): a for a in json.loads(c.line())}
+    assert got[10]["result"] == {} and got["r"]["result"]["content"][0]["text"] == "alpha", got
+    assert got[11]["error"]["code"] == NO_METHOD and got[12]["error"]["code"] == INVALID_REQUEST, got
+    assert got[None]["error"]["code"] == INVALID_REQUEST and len(got) == 5, got
+    c.send([{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}])  # nothing to answer
+    for refused in ([], [request(20, "ping")] * 1025):
+        c.send(refused)
+        assert c.next()["error"]["code"] == INVALID_REQUEST
+    # Who is asked in the middle of one is asked at once, and cancelling one leaves the others.
+    c.send([request(30, "tools/call", name="write_file", arguments={"path": "b", "content": "x"}), request(31, "ping")])
+    c.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 30}})
+    assert [a["id"] for a in json.loads(c.line())] == [31]
+    assert c.close() == 0
+    later = client()
+    later.initialize("2025-06-18")
+    later.send([request(10, "ping")])
+    assert later.next()["error"]["code"] == INVALID_REQUEST
+    assert later.close() == 0
+
+
+@with_clients
+def test_5_a_batch_outlives_its_gateway(box, client):
+    box.config(AUTO)
+    box.write("a.txt", "alpha")
+    gateway = box.serve()
+    c = client()
+    c.initialize("2025-03-26")
+    c.send([request(10, "tools/call", name="shell", arguments={"command": "touch runs; sleep 60"}), request(11, "ping"),
+            request(12, "tools/call", name="shell", arguments={"command": "sleep 60"})])
+    until(lambda: box.exists("runs"), "it runs")
+    gateway.kill()
+    assert [(a["id"], a["error"]["code"]) for a in json.loads(c.line())] == [(i, -32603) for i in (10, 11, 12)]
+    c.send([request(20, "tools/call", name="read_file", arguments={"path": "a.txt"})])
+    assert json.loads(c.line())[0]["result"]["content"][0]["text"] == "alpha"
+    assert c.close() == 0
+
+
 @with_clients
 def test_5_the_daemon_is_no_descendant_of_its_client(box, client):
     c = client()

@@ -210,6 +210,59 @@ an_initialize_that_was_refused_is_not_said_again(void **state)
 	ends_close(&e, &r);
 }
 
+#define VERSION(v) "{\"id\":0,\"result\":{\"protocolVersion\":\"" v "\"}}\n"
+#define FAILED(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":" LOST "}"
+
+#define ANSWERS "[{\"id\":4,\"result\":{}},{\"id\":5,\"error\":{}}]\n{\"id\":8,\"result\":{}}\n"
+
+/* What came as a batch is answered as one, but for what has its answer, or wants none. */
+static void
+test_5_a_batch_is_told_when_the_gateway_is_lost(void **state)
+{
+	static const char batches[] =
+	    "[{\"id\":1,\"method\":\"a\"},{\"method\":\"note\"},{\"id\":2,\"method\":\"b\"},"
+	    "{\"id\":3,\"method\":\"c\"},{\"id\":9,\"result\":{}}]\n"
+	    "[{\"id\":4,\"method\":\"d\"},{\"id\":5,\"method\":\"e\"}]\n"
+	    "{\"id\":6,\"method\":\"f\"}\n"
+	    "[{\"id\":7,\"method\":\"g\"},{\"id\":8,\"method\":\"h\"}]\n[]\n[1]\n"
+	    "[{\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}]\n";
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], HELLO);
+	put(e.wire[1], VERSION("2025-03-26"));
+	gateway_lost(&r, &e);
+	assert_gives(e.out[0], VERSION("2025-03-26"));
+	put(e.in[1], batches);
+	put(e.wire[1], ANSWERS);
+	gateway_lost(&r, &e);
+	assert_gives(e.out[0], ANSWERS
+		     "[" FAILED("1") "," FAILED("3") "]\n" FAILED("6") "\n[" FAILED("7") "]\n");
+	ends_close(&e, &r);
+}
+
+/* Later revisions have none: the gateway has refused it as a whole, and nobody waits. */
+static void
+test_5_a_batch_that_is_refused_has_nobody_waiting(void **state)
+{
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], HELLO);
+	put(e.wire[1], VERSION("2025-06-18"));
+	gateway_lost(&r, &e);
+	assert_gives(e.out[0], VERSION("2025-06-18"));
+	put(e.in[1], "[{\"id\":1,\"method\":\"a\"}]\n");
+	put(e.wire[1], "{\"error\":{\"code\":-32600}}\n");
+	gateway_lost(&r, &e);
+	assert_gives(e.out[0], "{\"error\":{\"code\":-32600}}\n");
+	ends_close(&e, &r);
+}
+
 int
 main(void)
 {
@@ -220,6 +273,8 @@ main(void)
 	    cmocka_unit_test(the_next_gateway_hears_what_the_client_began_with),
 	    cmocka_unit_test(an_initialize_that_was_refused_is_not_said_again),
 	    cmocka_unit_test(an_initialize_without_an_answer_is_answered_by_the_next),
+	    cmocka_unit_test(test_5_a_batch_is_told_when_the_gateway_is_lost),
+	    cmocka_unit_test(test_5_a_batch_that_is_refused_has_nobody_waiting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

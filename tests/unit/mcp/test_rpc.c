@@ -59,8 +59,8 @@ says_what_is_wrong(void **state)
 		bool id; /* it can be answered */
 		const char *method;
 	} cases[] = {
-	    {"[]", "batches are not taken", E_BAD_REQUEST, false, NULL},
-	    {"[{" V ",\"id\":1,\"method\":\"x\"}]", "batches", E_BAD_REQUEST, false, NULL},
+	    {"[]", "this batch is not taken", E_BAD_REQUEST, false, NULL},
+	    {"[{" V ",\"id\":1,\"method\":\"x\"}]", "this batch", E_BAD_REQUEST, false, NULL},
 	    {"7", "must be an object", E_BAD_REQUEST, false, NULL},
 	    {"null", "must be an object", E_BAD_REQUEST, false, NULL},
 	    {"{}", "jsonrpc", E_BAD_REQUEST, false, NULL},

@@ -80,7 +80,7 @@ a_new_file_has_the_catalogue_s_table(void **state)
 
 	(void)state;
 	const char *path = path_in("new.db");
-	assert_int_equal(sql_int(path, "PRAGMA user_version"), 5);
+	assert_int_equal(sql_int(path, "PRAGMA user_version"), 6);
 	assert_int_equal(sql_int(path,
 				 "SELECT count(*) FROM pragma_table_info('events') WHERE name IN"
 				 " ('id', 'timestamp_us', 'session_id', 'turn_id',"
@@ -157,7 +157,7 @@ a_file_of_the_first_version_loses_nothing(void **state)
 	assert_int_equal(page.count, 1);
 	assert_string_equal(page.ids[0], "01");
 	store_free(s);
-	assert_int_equal(sql_int(path_in("old.db"), "PRAGMA user_version"), 5);
+	assert_int_equal(sql_int(path_in("old.db"), "PRAGMA user_version"), 6);
 	assert_int_equal(sql_int(path_in("old.db"), "SELECT count(*) FROM sqlite_master WHERE name"
 						    " LIKE '%_001'"),
 			 0);

@@ -7,7 +7,10 @@ usage: fake_server.py [word...]     words say how it behaves:
   mute              never answers anything
   mute-probe        never answers server/discover
   slow              hears nothing until initialize has come: then it answers all of it in order
+  asleep=SECONDS    hears nothing for so long; then it hears all of it in order
   exit-probe        ends when server/discover comes
+  exit-initialize   ends when initialize comes
+  refuse-and-exit   answers initialize with an error, and ends
   exit-start        ends at once, with status 3 and words on stderr
   nul-probe         answers server/discover with an error without an id
   version=V         initialize answers with this version; modern: the only one supported
@@ -23,6 +26,8 @@ usage: fake_server.py [word...]     words say how it behaves:
   say=TEXT          the description of `echo`
   without-echo      the tool is not there
   list=FILE         the description of `echo` is what the file says now
+  templates         has a template, and tells it only when the test says so: see t_templates
+  mute-templates    never answers resources/templates/list
   start-ask         sends sampling/createMessage before it answers tools/list
   start-garbage     writes something that is no message first
   flood             a list_changed flood behind each tools/list, once
@@ -334,6 +339,11 @@ def t_capability(m):
     error(m["id"], -32021, "needs sampling", {"requiredCapabilities": {"sampling": {}}})
 
 
+def t_templates(m):
+    text(m["id"], "now")
+    templates_tell()
+
+
 def t_closes_stdin(m):
     os.close(0)
     note("notifications/message", {"level": "info", "data": "closed"})
@@ -345,6 +355,7 @@ TOOLS = {k[2:]: v for k, v in list(globals().items()) if k.startswith("t_")}
 later = []
 asked = {}
 forever = {}
+templates_asked = []
 description = value("say", "says it again")
 once = set()
 
@@ -421,11 +432,30 @@ def discover(m):
 
 
 def initialize(m):
+    if has("exit-initialize"):
+        sys.exit(0)
+    if has("refuse-and-exit"):
+        error(m["id"], -32022, "modern only", {"supported": ["2026-07-28"]})
+        sys.exit(0)
     if has("modern"):
         error(m["id"], -32022, "modern only", {"supported": ["2026-07-28"]})
         return
     result(m["id"], {"protocolVersion": value("version", "2025-11-25"), "capabilities": CAPABILITIES,
                      "serverInfo": {"name": "fake", "version": "1"}, "instructions": "be kind"})
+
+
+def templates_list(m):
+    if has("mute-templates"):
+        return
+    templates_asked.append(m["id"])
+    if not has("templates"):
+        templates_tell()
+
+
+def templates_tell():
+    templates = [{"uriTemplate": "x://{n}", "name": "n"}] if has("templates") else []
+    while templates_asked:
+        result(templates_asked.pop(0), {"resourceTemplates": templates})
 
 
 def call(m):
@@ -450,7 +480,7 @@ METHODS = {
     "tools/call": call,
     "prompts/list": lambda m: result(m["id"], {"prompts": [{"name": "p"}]}),
     "resources/list": lambda m: result(m["id"], {"resources": [{"uri": "x://1", "name": "1"}]}),
-    "resources/templates/list": lambda m: result(m["id"], {"resourceTemplates": []}),
+    "resources/templates/list": templates_list,
     "resources/subscribe": lambda m: (result(m["id"], {}), note("notifications/resources/updated", {"uri": m["params"]["uri"]})),
     "resources/unsubscribe": lambda m: result(m["id"], {}),
     "logging/setLevel": lambda m: result(m["id"], {}),
@@ -468,6 +498,7 @@ def main():
         sys.exit(3)
     if has("ignore-eof"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(float(value("asleep", 0)))
     if has("start-garbage"):
         raw(b"Welcome to the fake server!\n")
     while True:

@@ -334,6 +334,39 @@ test_5_secrets_of_its_stderr_are_not_told(void **state)
 	buf_done(&said);
 }
 
+/* What npm and node print last says nothing of what went wrong. */
+static void
+test_5_its_last_words_are_those_that_say_something(void **state)
+{
+	static const struct {
+		const char *text, *last;
+	} rows[] = {
+	    {"npm warn something\nnpm error code E404\n"
+	     "npm error 404 Not Found - GET https://registry.npmjs.org/nope\nnpm error 404\n"
+	     "npm error 404 Note that you can also install from a\n"
+	     "npm error A complete log of this run can be found in: /x.log",
+	     "\"last_words\":\"npm error 404 Not Found - GET https://registry.npmjs.org/nope\""},
+	    {"npm ERR! could not determine executable to run\n\nnpm ERR! A complete log of this",
+	     "\"last_words\":\"npm ERR! could not determine executable to run\""},
+	    {"node:internal/modules/cjs/loader:1210\n  throw err;\n\nError: Cannot find module "
+	     "'x'\n"
+	     "    at Module._load {\n  code: 'MODULE_NOT_FOUND',\n}\n\nNode.js v20.20.2",
+	     "\"last_words\":\"Error: Cannot find module 'x'\""},
+	    {"  first\n  then this", "\"last_words\":\"then this\""},
+	    {"one\nanother", "\"last_words\":\"another\""},
+	};
+
+	(void)state;
+	struct upstream *u = house_started((struct server){0});
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct call c = {.argument = rows[i].text};
+		upstream_restart(u); /* its back-off grows with every fall */
+		call(&c, u, "leak");
+		if (!strstr(house_shown(u), rows[i].last))
+			fail_msg("%zu: %s", i, house_shown(u));
+	}
+}
+
 /* ---- lists ---- */
 
 static void
@@ -371,6 +404,7 @@ main(void)
 	    TEST(a_server_that_lingers_is_started_again),
 	    TEST(a_server_with_a_problem_is_not_started),
 	    TEST(test_5_secrets_of_its_stderr_are_not_told),
+	    TEST(test_5_its_last_words_are_those_that_say_something),
 	    TEST(lists_that_do_not_end_are_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

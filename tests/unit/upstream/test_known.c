@@ -98,6 +98,69 @@ what_was_seen_first_counts(void **state)
 	known__done(&k);
 }
 
+#define A_UNFIT "{\"name\":\"a\",\"inputSchema\":{\"type\":\"string\"}}"
+#define A_UNFIT_TOO "{\"name\":\"a\",\"inputSchema\":[]}"
+
+/* Nobody was offered it, so nobody has accepted it. */
+static void
+test_5_a_tool_is_pinned_when_it_is_first_fit(void **state)
+{
+	struct known k = {0}, back = {0};
+	struct buf text = BUF_INIT(MIB);
+	char path[] = "/tmp/holdfast-known-XXXXXX";
+	struct err e;
+
+	(void)state;
+	take(&k, "[" A_UNFIT "," B "]");
+	take(&k, "[" A_UNFIT_TOO "," B "]");
+	assert_false(take(&k, "[" A_UNFIT_TOO "," B "]"));
+	assert_int_equal(k.changed, 0);
+	take(&k, "[" B "]"); /* it is not remembered either */
+	take(&k, "[" A_UNFIT "," B "]");
+	/* Also when another is accepted meanwhile, and by the file. */
+	take(&k, "[" A_UNFIT ",{\"name\":\"b\",\"inputSchema\":{},\"x\":1}]");
+	assert_int_equal(known__accept(&k, S("b"), &e), 0);
+	known__write(&k, S("n"), S("digest"), &text);
+	int fd = mkstemp(path);
+	assert_true(write(fd, text.ptr, text.len) == (ssize_t)text.len);
+	close(fd);
+	assert_int_equal(known__load(&back, path, S("digest"), &e), 0);
+	take(&back, "[" A1 "]");
+	assert_null(known__tool(&back, S("a"))->changed);
+	assert_false(known__tool(&back, S("a"))->unfit);
+	/* From now on it is as every other. */
+	take(&back, "[" A2 "]");
+	assert_non_null(known__tool(&back, S("a"))->changed);
+	unlink(path);
+	known__done(&k);
+	known__done(&back);
+	buf_done(&text);
+}
+
+/* What was offered once does not become new by what it is in between. */
+static void
+test_5_what_was_fit_once_stays_pinned(void **state)
+{
+	struct known k = {0};
+	struct err e;
+
+	(void)state;
+	take(&k, "[" A1 "]");
+	take(&k, "[" A_UNFIT "]");
+	assert_non_null(known__tool(&k, S("a"))->changed);
+	take(&k, "[" A2 "]");
+	assert_non_null(known__tool(&k, S("a"))->changed);
+	take(&k, "[]");
+	take(&k, "[" A_UNFIT "]");
+	assert_non_null(known__tool(&k, S("a"))->changed);
+	/* Not even when a person has taken that. */
+	assert_int_equal(known__accept(&k, S("a"), &e), 0);
+	assert_null(known__tool(&k, S("a"))->changed);
+	take(&k, "[" A2 "]");
+	assert_non_null(known__tool(&k, S("a"))->changed);
+	known__done(&k);
+}
+
 static void
 a_file_says_what_was_written(void **state)
 {
@@ -307,6 +370,8 @@ main(void)
 	    cmocka_unit_test(the_same_in_other_words_is_the_same),
 	    cmocka_unit_test(what_was_seen_first_counts),
 	    cmocka_unit_test(a_file_says_what_was_written),
+	    cmocka_unit_test(test_5_a_tool_is_pinned_when_it_is_first_fit),
+	    cmocka_unit_test(test_5_what_was_fit_once_stays_pinned),
 	    cmocka_unit_test(pins_are_bounded),
 	    cmocka_unit_test(test_5_what_has_gone_takes_little_room),
 	    cmocka_unit_test(test_5_memory_counts_and_not_text_alone),

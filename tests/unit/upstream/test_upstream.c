@@ -132,6 +132,42 @@ that_one_is_legacy_is_remembered(void **state)
 	assert_int_equal(times(file_text(log.path), "server/discover"), 2);
 }
 
+/* What it ends by is not known: the probe and initialize have both come when it wakes up. */
+static void
+test_5_a_slow_server_that_ends_while_it_starts_comes_up(void **state)
+{
+	struct file count;
+	const struct server servers[] = {
+	    {.name = "a", .words = {"modern", "asleep=6", "exit-initialize", NULL}},
+	    {.name = "b", .words = {"modern", "asleep=6", "refuse-and-exit"}},
+	    {.name = "c", .words = {"asleep=6", "exit-probe"}},
+	};
+	static const char *const eras[] = {"modern", "modern", "legacy"};
+
+	(void)state;
+	_Static_assert(LIMIT_UPSTREAM_PROBE_MS < 6000, "they sleep longer than a probe waits");
+	file_name(&count, "count");
+	struct server s[ARRAY_LEN(servers)];
+	memcpy(s, servers, sizeof(s));
+	s[0].words[3] = count.word;
+	house_servers(s, ARRAY_LEN(s));
+	for (size_t i = 0; i < ARRAY_LEN(s); i++) {
+		struct upstream *u = upstream_at(set, i);
+		UNTIL(upstream_state(u) == UPSTREAM_STARTED ||
+		      upstream_state(u) == UPSTREAM_FAILED);
+		if (!strstr(house_shown(u), eras[i]))
+			fail_msg("%zu: %s", i, house_shown(u));
+		assert_int_equal(CALL(u, "echo")->code, 0);
+	}
+	/* The next time it is known to answer the probe, and is waited for. */
+	assert_int_equal(times(file_text(count.path), "\n"), 2);
+	house_end();
+	house_make();
+	house_servers(s, 1);
+	assert_int_equal(CALL(upstream_at(set, 0), "echo")->code, 0);
+	assert_int_equal(times(file_text(count.path), "\n"), 3);
+}
+
 static void
 a_server_that_must_not_be_asked_is_not(void **state)
 {
@@ -162,6 +198,50 @@ lists_are_read_page_by_page(void **state)
 	assert_int_equal(json_len(upstream_list(u, LIST_TEMPLATES)), 0);
 	assert_true(str_is(upstream_instructions(u), "be kind"));
 	assert_non_null(json_get(upstream_capabilities(u), S("tools")));
+}
+
+static size_t told_resources;
+
+static void
+resources_news(struct upstream *u, unsigned what, void *arg)
+{
+	(void)u;
+	(void)arg;
+	told_resources += (what & NEWS_RESOURCES) != 0;
+}
+
+/* To a client they are one list. */
+static void
+test_5_resources_and_templates_are_told_at_once(void **state)
+{
+	struct upstream_watch w = {.news = resources_news};
+
+	(void)state;
+	told_resources = 0;
+	upstreams_watch(set, &w);
+	struct upstream *u = house_started((struct server){.words = {"templates"}});
+	UNTIL(json_len(upstream_list(u, LIST_RESOURCES)) == 1);
+	assert_int_equal(told_resources, 0);
+	CALL(u, "templates");
+	UNTIL(json_len(upstream_list(u, LIST_TEMPLATES)) == 1);
+	UNTIL(told_resources > 0);
+	CALL(u, "echo");
+	assert_int_equal(told_resources, 1);
+	upstreams_unwatch(set, &w);
+}
+
+static void
+test_5_resources_are_told_though_templates_are_not(void **state)
+{
+	struct upstream_watch w = {.news = resources_news};
+
+	(void)state;
+	told_resources = 0;
+	upstreams_watch(set, &w);
+	struct upstream *u = house_started((struct server){.words = {"mute-templates"}});
+	UNTIL(told_resources > 0);
+	assert_int_equal(json_len(upstream_list(u, LIST_RESOURCES)), 1);
+	upstreams_unwatch(set, &w);
 }
 
 /* Issue 5: a list that could not be read is read again. */
@@ -754,9 +834,12 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_era_is_found),
 	    TEST(that_one_is_legacy_is_remembered),
+	    TEST(test_5_a_slow_server_that_ends_while_it_starts_comes_up),
 	    TEST(a_server_that_must_not_be_asked_is_not),
 	    TEST(lists_are_read_page_by_page),
 	    TEST(a_list_that_failed_is_read_again),
+	    TEST(test_5_resources_and_templates_are_told_at_once),
+	    TEST(test_5_resources_are_told_though_templates_are_not),
 	    TEST(a_list_has_a_time_in_which_it_must_end),
 	    TEST(a_list_that_costs_much_is_read_seldom),
 	    TEST(a_server_is_listed_while_it_is_not_running),

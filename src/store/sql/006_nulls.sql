@@ -1,0 +1,4 @@
+-- 006_nulls.sql - of a call nothing is written for null.
+--
+-- A mark that another follows, or the end of the record, has null. A program of before does not know
+-- that; hence the version. Records of before are as they were.
