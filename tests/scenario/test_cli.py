@@ -295,6 +295,18 @@ def test_an_interrupted_call_is_cancelled_and_ends_with_130(box):
         assert processes_with("sleep\0" + mark) == []
 
 
+def test_a_call_under_way_when_the_gateway_is_stopped_says_what_became_of_it(box):
+    mark = "100000.%d" % os.getpid()
+    box.serve()
+    caller = box.popen("call", "--yes", "shell", json.dumps({"command": "sleep " + mark}),
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: processes_with("sleep\0" + mark), "the command runs")
+    assert box.run("stop").returncode == FINE
+    _, err = caller.communicate(timeout=20)
+    assert caller.returncode in (REFUSED, NO_GATEWAY) and "cancelled: the call was cancelled" in err, (caller.returncode, err)
+    assert "nobody answers" not in err, err
+
+
 def test_json_outputs_parse(box):
     box.write("a.txt", "alpha")
     gateway = box.serve()
