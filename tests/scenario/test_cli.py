@@ -627,6 +627,25 @@ def test_a_port_in_use_is_told_with_a_way_out(box):
     assert box.run("status").returncode == NO_GATEWAY
 
 
+def test_where_the_port_is_taken_no_server_is_started(box):
+    box.config("mcpServers: {a: {command: sh, args: [-c, 'touch %s/started; sleep 1000']}}\n" % box.workspace)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = box.run("serve", "--listen", "127.0.0.1:%d" % taken.getsockname()[1])
+    assert done.returncode == REFUSED and done.stderr.count("\n") == 1, done
+    assert not box.exists("started")
+
+
+def test_what_is_in_the_way_of_listening_is_named(box):
+    box.write("file", "")
+    for words, why in ((("--listen", "192.0.2.1:8000"), "port 8000 of 192.0.2.1: Cannot assign"),
+                       (("--listen", "none", "--socket", "nowhere/s"), "nowhere: No such file"),
+                       (("--listen", "none", "--socket", "file"), "file is there and is not a socket")):
+        done = box.run("serve", *words)
+        assert done.returncode == REFUSED and why in done.stderr, done
+
+
 def test_a_second_daemon_names_the_first(box):
     gateway = box.serve()
     done = box.run("serve", "--listen", "127.0.0.1:0")
