@@ -230,6 +230,15 @@ await runTests([
 		assert.equal((await outcome(box, await start(box, await session(box), "shell", { command: "echo 4; true" }))).error_class, null);
 	})],
 
+	["what is asked each time has no answer for longer", (box) => onStatusPage(box, async (page) => {
+		box.write(".env", "A=1\n");
+		const turn = await start(box, await session(box), "read_file", { path: ".env" });
+		await page.locator("article.question").waitFor();
+		assert.deepEqual(await page.locator("article.question button").allTextContents(), ["Allow once", "Deny"]);
+		await page.getByRole("button", { name: "Allow once" }).click();
+		assert.equal((await outcome(box, turn)).error_class, null);
+	})],
+
 	["Tab and Enter are enough to allow", (box) => onStatusPage(box, async (page) => {
 		const turn = await start(box, await session(box), "write_file", { path: "k.txt", content: "by keyboard" });
 		await page.locator("article.question").waitFor();

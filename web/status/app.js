@@ -185,7 +185,7 @@ function questionCard(q) {
 	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}`);
 	const buttons = el("div", "buttons");
 	for (const [text, className, decision, scope] of ANSWERS) {
-		if (scope === "workspace_prefix" && !q.prefix) continue;
+		if ((scope === "workspace_prefix" && !q.prefix) || (scope !== "once" && q.once_only)) continue;
 		const name = text.replace("…", q.prefix);
 		const covers = COVERS[scope]?.(q) ?? `${q.tool_name}, ${q.command ?? q.input_summary}`;
 		const b = button(name, className, (click) => answer(card, q, decision, scope, click),
