@@ -287,6 +287,22 @@ await runTests([
 		assert.equal((await outcome(box, turn)).error_class, "cancelled");
 	})],
 
+	["servers are there with what is wrong with them, and events say which it was", async (box) => {
+		const file = box.config({ mcpServers: { "one": { command: "no-such-program" }, "two": { command: "x", env: { T: "${NOT_SET_HERE}" } } } });
+		await onStatusPage(box, async (page) => {
+			const row = (name) => page.locator("#servers li", { hasText: name });
+			await row("one").getByText("no such program: no-such-program").waitFor();
+			await row("two").getByText("env.T: the variable NOT_SET_HERE is not set").waitFor();
+			await page.locator("#events li", { hasText: "one: failed" }).first().waitFor();
+			fs.writeFileSync(file, "mcpServers: [");
+			await page.getByText("The configuration was changed and is not used").waitFor();
+			fs.writeFileSync(file, "{}");
+			await page.locator("#servers-part").waitFor({ state: "hidden" });
+			for (const event of await page.locator("#events li").all())
+				assert.notEqual(await event.locator(".gist").textContent(), "", await event.textContent());
+		}, "--config", file);
+	}],
+
 	["hostile text is text", (box) => onStatusPage(box, async (page) => {
 		const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;
 		const id = await session(box, evil);
