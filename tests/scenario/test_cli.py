@@ -385,6 +385,16 @@ def test_events_filtered_and_since(box):
     assert [json.loads(e)["id"] for e in of_one] == [e["id"] for e in events]
 
 
+def test_events_are_told_in_words(box):
+    box.write("a.txt", "alpha")
+    box.serve()
+    assert box.run("call", "--yes", "write_file", '{"path": "a.txt", "content": "beta"}').returncode == FINE
+    assert box.run("call", "--yes", "shell", '{"command": "true"}').returncode == FINE
+    done = box.run("events", "--since", "0")
+    assert "tool_side_effect_started" in done.stdout and "(irreversible), effect " in done.stdout, done.stdout
+    assert '{"' not in done.stdout, done.stdout
+
+
 def test_events_follow_streams(box):
     box.serve()
     follower = box.popen("events", "--follow", "--json", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
