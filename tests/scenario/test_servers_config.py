@@ -441,6 +441,7 @@ def test_a_changed_tool_is_shown_and_accepted(box):
     refused = g.call(g.session(), "tiny__echo", {"text": "x"})
     assert refused.is_error, refused.text
     assert "changed" in box.run("tools").stdout
+    assert "tiny: 2 tools are no longer what was accepted" in box.run("servers").stdout
     shown = box.run("pins")
     assert '-  "description": "Say it again."' in shown.stdout and "+" in shown.stdout and "evil.example" in shown.stdout, shown.stdout
     assert sorted(e["tool"] for e in events(g, "tool.definition_changed")) == ["echo", "env"]
