@@ -570,6 +570,13 @@ def test_doctor_finds_what_is_wrong(box):
     assert fine.returncode == 0 and "nothing is wrong" in fine.stdout, fine.stdout
 
 
+def test_doctor_finds_rules_for_tools_that_are_not_there(box):
+    box.config("tool_confirmation: {per_tool: {shel: deny, shell: prompt}}\n")
+    done = box.run("doctor")
+    assert "tool_confirmation.per_tool.shel: there is no such tool; did you mean shell?" in done.stdout, done.stdout
+    assert done.stdout.count("per_tool") == 1 and done.returncode == 0, done
+
+
 def test_5_doctor_finds_a_state_that_cannot_be_made(box):
     assert re.search("ok +state .* will be made", box.run("doctor").stdout)
     places = [os.path.join(box.write("file", ""), "state")]
