@@ -570,6 +570,13 @@ def test_doctor_finds_what_is_wrong(box):
     assert fine.returncode == 0 and "nothing is wrong" in fine.stdout, fine.stdout
 
 
+def test_a_server_that_is_called_like_a_surface_has_a_warning(box):
+    box.config("mcpServers:\n  all: {command: x}\n  some: {command: x}\n")
+    done = box.run("config", "check")
+    assert done.returncode == 0 and "line 2: mcpServers.all: a surface has this name" in done.stderr, done
+    assert done.stderr.count("warning") == 1, done
+
+
 def test_doctor_finds_rules_for_tools_that_are_not_there(box):
     box.config("tool_confirmation: {per_tool: {shel: deny, shell: prompt}}\n")
     done = box.run("doctor")
