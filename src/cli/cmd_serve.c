@@ -204,6 +204,8 @@ refuse_running(const struct daemon *d, const char *socket)
 	refuse("a gateway is running already (process %d, on %s)%.*s", (int)peer.pid, socket,
 	       STR_ARG(buf_str(&page)));
 	fprintf(stderr, "To stop it: %s\n", stop_command(d, socket, &stop));
+	if (d->hold >= 0) /* it has another state directory, and the same socket */
+		fputs("To run another beside it: --socket PATH\n", stderr);
 	buf_done(&stop);
 	buf_done(&page);
 	return true;

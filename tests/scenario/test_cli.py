@@ -772,6 +772,9 @@ def test_5_one_gateway_to_a_state_directory(box):
     gateway = box.serve()
     done = box.run("serve", "--listen", "127.0.0.1:0", env={"XDG_RUNTIME_DIR": box.make_dir("elsewhere")})
     assert done.returncode == REFUSED and "process %d" % gateway.process.pid in done.stderr, done
+    assert "--socket" not in done.stderr, done  # it would not help
+    done = box.run("serve", "--listen", "127.0.0.1:0", env={"XDG_STATE_HOME": box.make_dir("elsewhere")})
+    assert done.returncode == REFUSED and "To run another beside it: --socket PATH" in done.stderr, done
     done = box.run("serve", "--listen", "127.0.0.1:0", "--socket", "other.sock")
     assert done.returncode == REFUSED and "process %d" % gateway.process.pid in done.stderr, done
     assert "HOLDFAST_SOCKET=%s/holdfast.sock holdfast stop" % os.path.join(box.dir, "run") in done.stderr, done
