@@ -455,6 +455,13 @@ def test_bad_usage_ends_with_2(box):
         assert done.returncode == USAGE and done.stderr and done.stdout == "", (words, done)
 
 
+def test_a_command_without_the_dashes_is_told_where_it_stands(box):
+    done = box.run("add", "files", "npx", "-y", "some-server")
+    assert done.returncode == USAGE and "'npx' is one argument too many; a command and its arguments stand behind --" in done.stderr, done
+    done = box.run("sessions", "x")
+    assert done.returncode == USAGE and "--;" not in done.stderr and "behind --" not in done.stderr, done
+
+
 def test_no_escapes_without_a_terminal(box):
     box.env["TERM"] = "xterm-256color"
     box.write("a.txt", "alpha\n")
