@@ -43,6 +43,16 @@ distance(struct str a, struct str b)
 	return rows[(a.len + 1) % 3][b.len];
 }
 
+/* SERVER__NAME, as tools of servers are called where there are several. */
+static bool
+is_behind_prefix(struct str name, struct str candidate)
+{
+	size_t before = candidate.len - name.len;
+
+	return candidate.len > name.len + 2 && candidate.ptr[before - 1] == '_' &&
+	       candidate.ptr[before - 2] == '_' && str_eq_nocase(name, str_from(candidate, before));
+}
+
 bool
 near_better(struct str name, struct str candidate, unsigned *best)
 {
@@ -52,7 +62,8 @@ near_better(struct str name, struct str candidate, unsigned *best)
 		return false;
 	/* So many letters more can only be put in one by one. */
 	size_t apart = longer - (name.len < candidate.len ? name.len : candidate.len);
-	bool begins = name.len >= 2 && str_eq_nocase(name, str_upto(candidate, name.len));
+	bool begins = name.len >= 2 && (str_eq_nocase(name, str_upto(candidate, name.len)) ||
+					is_behind_prefix(name, candidate));
 	if (!begins && (3 * apart > longer || apart >= *best))
 		return false;
 	unsigned d = begins ? 1 : distance(name, candidate);

@@ -27,7 +27,7 @@ enum api_where {
 	/* With one of them: the servers of the configuration are needed. Without it a gateway in
 	 * this process starts none of them. */
 	API_SERVERS = 0x10,
-	API_ALONE = 0x20, /* with API_DRY: not the daemon */
+	API_ALONE = 0x20, /* with API_DRY: not the daemon, and what is logged is for a program */
 };
 int api_open(int where, const char *config, struct api **ret, struct err *e);
 /* As api_open, but says what is wrong; EXIT_FINE or EXIT_NO_GATEWAY. */

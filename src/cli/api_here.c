@@ -84,7 +84,7 @@ here_begin(struct here *h, int where, const char *config, struct err *e)
 
 	child_become_reaper(); /* better with it, possible without */
 	log_set_level(LOG_WARN);
-	log_set_form(LOG_FORM_TEXT);
+	log_set_form(where & API_ALONE ? LOG_FORM_JSON : LOG_FORM_TEXT);
 	int code = hf_open(&options, &h->hf);
 	if (code < 0)
 		return err_set(e, code, "%s", hf_error(NULL));

@@ -110,7 +110,10 @@ read_word(struct reader *r, const char *word)
 	struct args *a = r->args;
 
 	if (a->count == a->command->most)
-		return err_set(r->err, E_BAD_REQUEST, "'%.100s' is one argument too many", word);
+		return err_set(r->err, E_BAD_REQUEST, "'%.100s' is one argument too many%s", word,
+			       strstr(a->command->arguments, "[-- ")
+				   ? "; a command and its arguments stand behind --"
+				   : "");
 	a->words[a->count++] = word;
 	return 0;
 }

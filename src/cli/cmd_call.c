@@ -68,6 +68,29 @@ submit(struct one_call *c, struct reply *ret)
 	return code;
 }
 
+/* A gateway that is stopped ends its calls and says so; it may be gone before the result is asked
+ * for. */
+static int
+fetch_result(struct one_call *c)
+{
+	struct buf target = BUF_INIT(KIB);
+	int code = EXIT_FINE;
+	struct err e;
+
+	buf_addf(&target, "/sessions/%s/turns/%s", c->own.id, c->follow.turn);
+	if (api_request(c->follow.api, "GET", buf_z(&target), (struct str){NULL, 0}, &c->turn, &e) <
+	    0) {
+		if (c->follow.why.len)
+			refuse("%.*s", STR_ARG(buf_str(&c->follow.why)));
+		refuse("the gateway was stopped; `holdfast log` has what is known of the call");
+		code = EXIT_NO_GATEWAY;
+	} else if (c->turn.status != 200) {
+		code = api_refuse(&c->turn);
+	}
+	buf_done(&target);
+	return code;
+}
+
 static int
 make_call(struct one_call *c)
 {
@@ -84,10 +107,7 @@ make_call(struct one_call *c)
 		return code;
 	code = follow_turn(&c->follow, member(made.root, "turn_id"));
 	api_done(&made);
-	if (code == EXIT_FINE)
-		code = api_get(c->follow.api, &c->turn, "/sessions/%s/turns/%s", c->own.id,
-			       c->follow.turn);
-	return code;
+	return code == EXIT_FINE ? fetch_result(c) : code;
 }
 
 /* How somebody could be asked the next time. */

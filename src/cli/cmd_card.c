@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "catalog/selection.h"
@@ -61,9 +62,15 @@ is_id(const char *word)
 int
 cmd_card(const struct args *a)
 {
-	const char *catalog = args_value(a, "catalog");
+	const char *catalog = args_value(a, "catalog"), *word = a->words[0];
 	struct shelf *shelf = NULL;
-	bool by_id = catalog || is_id(a->words[0]);
+	bool by_id = catalog || is_id(word);
+
+	if (!by_id && strcmp(word, "-") != 0 && access(word, F_OK) < 0)
+		return usage_error(a,
+				   "%s is no file, and no id of a tool (those have a colon: "
+				   "builtin:read_file)",
+				   word);
 	int code = by_id ? shelve(catalog, &shelf) : shelve_file(a->words[0], &shelf);
 
 	if (code != EXIT_FINE)

@@ -341,6 +341,33 @@ look_at_definitions(struct visit *v, struct api *api)
 	api_done(&status);
 }
 
+/* Rules for tools that are not there: an "auto" that helps nobody, or a "deny" of nothing. */
+static void
+look_at_rules(struct visit *v)
+{
+	struct buf text = BUF_INIT(16 * KIB);
+	struct str rest = buf_str(&v->said), line;
+	struct json_doc *doc;
+
+	while (str_split(&rest, '\n', &line)) {
+		if (json_parse(line, &json_door, &doc, NULL) < 0)
+			continue;
+		const struct json *root = json_root(doc);
+		struct str near = member(root, "near");
+		if (str_starts(member(root, "text"), S("tool_confirmation.per_tool: "))) {
+			buf_reset(&text);
+			buf_addz(&text, "tool_confirmation.per_tool.");
+			text_safe(&text, member(root, "name"), SAFE_LINE);
+			buf_addf(&text, ": there is no such tool%s%.*s%s",
+				 near.len ? "; did you mean " : "", STR_ARG(near),
+				 near.len ? "?" : "");
+			find(v, WARN, "configuration", buf_str(&text), S(""));
+		}
+		json_doc_unref(doc);
+	}
+	buf_done(&text);
+}
+
 static void
 look_at_servers(struct visit *v, const char *file)
 {
@@ -354,7 +381,6 @@ look_at_servers(struct visit *v, const char *file)
 	}
 	log_set_sink(hear, v);
 	int code = api_open(API_DRY | API_ALONE | API_SERVERS, file, &api, &e);
-	log_set_form(LOG_FORM_JSON);
 	log_set_level(LOG_INFO); /* what servers say */
 	if (code < 0) {
 		findf(v, BAD, "servers", "%s", err_text(&e));
@@ -364,6 +390,7 @@ look_at_servers(struct visit *v, const char *file)
 	}
 	api_close(api);
 	log_set_sink(NULL, NULL);
+	look_at_rules(v);
 	for (struct json_iter it = json_iter(json_get(servers.root, S("servers"))); json_next(&it);)
 		look_at_server(v, it.value);
 	api_done(&servers);

@@ -204,6 +204,8 @@ refuse_running(const struct daemon *d, const char *socket)
 	refuse("a gateway is running already (process %d, on %s)%.*s", (int)peer.pid, socket,
 	       STR_ARG(buf_str(&page)));
 	fprintf(stderr, "To stop it: %s\n", stop_command(d, socket, &stop));
+	if (d->hold >= 0) /* it has another state directory, and the same socket */
+		fputs("To run another beside it: --socket PATH\n", stderr);
 	buf_done(&stop);
 	buf_done(&page);
 	return true;
@@ -255,6 +257,28 @@ take_place(struct daemon *d)
 /* The doors */
 
 static int
+refuse_port(const struct daemon *d, int code, const char *why)
+{
+	if (code != E_EXISTS)
+		return refuse("cannot listen: %s", why);
+	return refuse("port %u of %s is in use; give another with --listen %s:PORT (0 takes a "
+		      "free one), or --listen none",
+		      d->listen.port, d->listen.host, d->listen.host);
+}
+
+/* Looked at before the gateway is opened, which starts its servers. */
+static int
+try_tcp(const struct daemon *d)
+{
+	struct err e;
+	int code = d->listen.tcp ? http_try_tcp(d->listen.host, d->listen.port, &e) : 0;
+
+	if (code == 0 || (code == E_EXISTS && d->listen.yields))
+		return EXIT_FINE;
+	return refuse_port(d, code, err_text(&e));
+}
+
+static int
 open_tcp(struct daemon *d)
 {
 	uint16_t port;
@@ -262,13 +286,8 @@ open_tcp(struct daemon *d)
 
 	if (code == E_EXISTS && d->listen.yields)
 		code = hf_listen(d->hf, d->listen.host, 0, &port);
-	if (code == E_EXISTS)
-		return refuse("port %u of %s is in use; give another with --listen %s:PORT (0 "
-			      "takes a free one), or "
-			      "--listen none",
-			      d->listen.port, d->listen.host, d->listen.host);
 	if (code < 0)
-		return refuse("cannot listen on %s: %s", d->listen.host, hf_error(d->hf));
+		return refuse_port(d, code, hf_error(d->hf));
 	d->listen.port = port;
 	return EXIT_FINE;
 }
@@ -470,7 +489,7 @@ cmd_serve(const struct args *a)
 
 	if ((code = read_options(&d)) != EXIT_FINE)
 		return code;
-	if ((code = take_place(&d)) == EXIT_FINE) {
+	if ((code = take_place(&d)) == EXIT_FINE && (code = try_tcp(&d)) == EXIT_FINE) {
 		/* Before there is any other thread: they all inherit it. */
 		serve_signals(&set);
 		pthread_sigmask(SIG_BLOCK, &set, NULL);

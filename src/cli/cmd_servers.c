@@ -92,6 +92,20 @@ print_left_out(const struct json *rows)
 	}
 }
 
+/* What is refused until somebody has looked at it. */
+static void
+print_changed(const struct json *rows)
+{
+	for (struct json_iter it = json_iter(rows); json_next(&it);) {
+		int64_t count = member_int(it.value, "changed");
+		if (count > 0)
+			printf("%.*s: %lld tool%s no longer what was accepted, and refused; "
+			       "`holdfast pins` shows the difference\n",
+			       STR_ARG(member(it.value, "name")), (long long)count,
+			       count == 1 ? " is" : "s are");
+	}
+}
+
 /* What the file has, and what is wrong with it. */
 static void
 print_config(const struct reply *servers)
@@ -134,6 +148,7 @@ print(const struct reply *servers, const struct args *a)
 	if (json_len(imports))
 		show_table(imports, import_columns, ARRAY_LEN(import_columns));
 	print_left_out(rows);
+	print_changed(rows);
 	print_config(servers);
 	return EXIT_FINE;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/glob.h"
 #include "base/limits.h"
 #include "cli/args.h"
 #include "cli/owner.h"
@@ -175,6 +176,32 @@ cmd_agents_remove(const struct args *a)
 
 /* ---- enable and disable ---- */
 
+/* A tool may come later; a slip of the pen leaves the one that was meant as it is. Only a running
+ * gateway knows what there is. */
+static void
+warn_unknown(const char *named)
+{
+	struct api *api = NULL;
+	struct reply tools = {0};
+	bool known = false;
+	struct err e;
+
+	if (api_open(API_DAEMON, NULL, &api, &e) < 0)
+		return;
+	if (api_get(api, &tools, "/tools") == EXIT_FINE) {
+		const struct json *rows = json_get(tools.root, S("tools"));
+		for (struct json_iter it = json_iter(rows); !known && json_next(&it);)
+			known = glob_path(str_of(named), member(it.value, "name"));
+		struct str near = tool_near(rows, named);
+		if (!known)
+			refuse("warning: no tool is called %s now%s%.*s%s", named,
+			       near.len ? "; did you mean " : "", STR_ARG(near),
+			       near.len ? "?" : "");
+		api_done(&tools);
+	}
+	api_close(api);
+}
+
 static int
 say(const struct args *a, bool enabled)
 {
@@ -208,6 +235,7 @@ say(const struct args *a, bool enabled)
 	else
 		printf("%s is %s\n", a->words[0], enabled ? "enabled" : "disabled");
 	api_done(&reply);
+	warn_unknown(a->words[0]);
 	return EXIT_FINE;
 }
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "base/near.h"
 #include "cli/args.h"
 #include "cli/servers.h"
 #include "cli/show.h"
@@ -136,12 +135,8 @@ print_tool(const struct json *tool)
 static int
 no_such_tool(const struct json *tools, const char *name)
 {
-	struct str near = {NULL, 0};
-	unsigned best = NEAR_NONE;
+	struct str near = tool_near(tools, name);
 
-	for (struct json_iter it = json_iter(tools); json_next(&it);)
-		if (near_better(str_of(name), member(it.value, "name"), &best))
-			near = member(it.value, "name");
 	return refuse("there is no tool '%.100s'%s%.*s%s", name, near.len ? "; did you mean " : "",
 		      STR_ARG(near), near.len ? "?" : "; `holdfast tools` lists them");
 }
@@ -210,6 +205,8 @@ cmd_tools(const struct args *a)
 		code = show_one(rows, a->words[0], json);
 	else if (json)
 		show_json(&tools);
+	else if (json_len(rows) == 0 && args_given(a, "unavailable"))
+		printf("every tool is enabled\n");
 	else
 		show_table(rows, columns, ARRAY_LEN(columns));
 	api_done(&tools);

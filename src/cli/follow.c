@@ -58,6 +58,7 @@ follow_begin(struct follow *f)
 	sigset_t set;
 
 	buf_init(&f->output, 64 * KIB);
+	buf_init(&f->why, 64 * KIB);
 	term_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -74,6 +75,7 @@ follow_end(struct follow *f)
 	f->stream = NULL;
 	api_done(&f->question);
 	buf_done(&f->output);
+	buf_done(&f->why);
 	if (f->signals >= 0)
 		close(f->signals);
 	f->signals = -1;
@@ -254,6 +256,14 @@ printed(struct follow *f, const struct json *payload)
 }
 
 static void
+went_wrong(struct follow *f, const struct json *payload)
+{
+	buf_reset(&f->why);
+	buf_addf(&f->why, "%.*s: ", STR_ARG(member(payload, "error_class")));
+	text_safe(&f->why, member(payload, "error_message"), SAFE_LINE);
+}
+
+static void
 over(struct follow *f, const struct json *payload)
 {
 	(void)payload;
@@ -267,6 +277,7 @@ static const struct {
     {"tool.confirmation_requested", asked},
     {"tool.confirmation_resolved", resolved},
     {"tool.output_delta", printed},
+    {"tool.failed", went_wrong},
     {"turn.completed", over},
     {"turn.cancelled", over},
 };

@@ -22,7 +22,8 @@ struct follow {
 	bool owned;          /* the session is only for this: it ends when we go, in whatever way */
 
 	/* after follow_turn */
-	int signal; /* that made us cancel, or 0 */
+	int signal;     /* that made us cancel, or 0 */
+	struct buf why; /* "class: message" of the call, where it failed */
 
 	/* private */
 	char turn[64];

@@ -262,7 +262,7 @@ tell(const struct openapi *found)
 	struct str rest = buf_str(&found->problems), line;
 	struct buf safe = BUF_INIT(64 * KIB);
 
-	printf("%zu operations", found->count);
+	printf("%zu operation%s", found->count, found->count == 1 ? "" : "s");
 	if (found->problem_count)
 		printf(", %zu left out", found->problem_count);
 	printf("\n");

@@ -133,6 +133,18 @@ server_refuse(const struct reply *servers, const char *name)
 		      near.len ? "?" : "; `holdfast servers` lists them");
 }
 
+struct str
+tool_near(const struct json *tools, const char *name)
+{
+	struct str near = {NULL, 0};
+	unsigned best = NEAR_NONE;
+
+	for (struct json_iter it = json_iter(tools); json_next(&it);)
+		if (near_better(str_of(name), member(it.value, "name"), &best))
+			near = member(it.value, "name");
+	return near;
+}
+
 void
 server_text(struct buf *out, const struct json *server)
 {

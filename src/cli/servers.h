@@ -28,6 +28,9 @@ const struct json *server_in(const struct reply *servers, struct str name);
 /* Says that there is none of this name, and what may be meant; EXIT_REFUSED. */
 int server_refuse(const struct reply *servers, const char *name);
 
+/* In the rows of GET /tools: the name that was probably meant; empty = none. */
+struct str tool_near(const struct json *tools, const char *name);
+
 /* "started, 11 tools" or its problem, on one line; safe to print. */
 void server_text(struct buf *out, const struct json *server);
 

@@ -604,6 +604,18 @@ add_disabled(struct config_reading *r, struct str name)
 	return 0;
 }
 
+/* Over HTTP it is /mcp/s/NAME, and nothing is taken for something else. */
+static void
+warn_surface(struct config_reading *r, const char *section, const struct json_iter *at)
+{
+	if (str_is(at->key, "gateway") || str_is(at->key, "proxy") || str_is(at->key, "all"))
+		config__warn(r,
+			     "line %u: %s.%.*s: a surface has this name, so `holdfast mcp "
+			     "--surface %.*s` does not mean the server",
+			     config__line(r, at->value), section, STR_ARG(at->key),
+			     STR_ARG(at->key));
+}
+
 static int
 add(struct config_reading *r, const char *section, const struct json_iter *at)
 {
@@ -615,6 +627,7 @@ add(struct config_reading *r, const char *section, const struct json_iter *at)
 			       config__line(r, at->value), section);
 	if (!is_enabled(at->value))
 		return add_disabled(r, at->key);
+	warn_surface(r, section, at);
 	struct server s = {
 	    .r = r,
 	    .vars = {.workspace = c->workspace, .home = r->home},

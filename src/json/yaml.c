@@ -220,6 +220,22 @@ line_of(struct str text, size_t offset)
 	return line;
 }
 
+/* Is a line indented with a tab? YAML takes none, and its parser has no good word for it. */
+static bool
+is_tabbed(struct str text, size_t line)
+{
+	struct str this;
+
+	do
+		if (!str_split(&text, '\n', &this))
+			return false;
+	while (--line > 0);
+	for (size_t i = 0; i < this.len && (this.ptr[i] == ' ' || this.ptr[i] == '\t'); i++)
+		if (this.ptr[i] == '\t')
+			return true;
+	return false;
+}
+
 static int
 err_of_parser(struct reading *r, const yaml_parser_t *p, struct str text)
 {
@@ -229,6 +245,9 @@ err_of_parser(struct reading *r, const yaml_parser_t *p, struct str text)
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return err_plain(r->e, E_NOMEM);
+	if (p->error == YAML_SCANNER_ERROR && is_tabbed(text, line))
+		return err_set(r->e, E_CONFIG,
+			       "line %zu: is indented with a tab; YAML takes spaces only", line);
 	return err_set(r->e, E_CONFIG, "line %zu: %s%s%s", line,
 		       p->problem ? p->problem : "this is not YAML", p->context ? " " : "",
 		       p->context ? p->context : "");

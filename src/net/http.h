@@ -73,6 +73,8 @@ int http_server_new(struct loop *l, const struct http_server_spec *spec, struct 
 /* Numeric host ("127.0.0.1", "::1"). Port 0 takes a free one. */
 int http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
 		    struct err *e);
+/* Could one listen there now? E_EXISTS: somebody does. */
+int http_try_tcp(const char *host, uint16_t port, struct err *e);
 /* Only this machine reaches what listens there. What is no numeric host is not. */
 bool http_is_loopback(const char *host);
 /* Mode 0600, in a directory that is ours alone to write (E_PERMISSION otherwise). A stale socket

@@ -313,12 +313,11 @@ pace_nothing_home(int fd, const struct sockaddr_storage *a)
 		setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
-int
-http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
-		struct err *e)
+/* A descriptor that is bound, or what is in the way. */
+static int
+tcp_bind(const char *host, uint16_t port, struct err *e)
 {
 	struct sockaddr_storage a;
-	struct listener *l;
 	socklen_t len;
 	int on = 1;
 
@@ -326,7 +325,7 @@ http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t
 		return err_set(e, E_VALIDATION, "not a numeric address: %s", host);
 	int fd = socket(a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return err_errno(e, E_SYSTEM, errno, "socket");
+		return err_set(e, E_SYSTEM, "%s: %s", host, strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (a.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
@@ -336,10 +335,32 @@ http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t
 		close(fd);
 		if (errnum == EADDRINUSE)
 			return err_set(e, E_EXISTS, "port %u of %s is in use", port, host);
-		return err_errno(e, E_SYSTEM, errnum, "bind");
+		return err_set(e, E_SYSTEM, "port %u of %s: %s", port, host, strerror(errnum));
 	}
-	int r = listener_start(s, fd, &l, e);
-	if (r < 0)
+	return fd;
+}
+
+int
+http_try_tcp(const char *host, uint16_t port, struct err *e)
+{
+	int fd = tcp_bind(host, port, e);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int
+http_listen_tcp(struct http_server *s, const char *host, uint16_t port, uint16_t *ret_port,
+		struct err *e)
+{
+	int fd = tcp_bind(host, port, e), r;
+	struct listener *l;
+
+	if (fd < 0)
+		return fd;
+	if ((r = listener_start(s, fd, &l, e)) < 0)
 		return r;
 	l->port = bound_port(fd);
 	if (ret_port)
@@ -365,7 +386,7 @@ directory_open(const char *path, struct err *e)
 		snprintf(dir, sizeof(dir), ".");
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err_errno(e, E_SYSTEM, errno, "directory of the socket");
+		err_set(e, E_SYSTEM, "%s: %s", dir, strerror(errno));
 	} else if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) {
 		err_set(e, E_PERMISSION, "%s is not a directory of ours alone", dir);
 	} else {
@@ -401,7 +422,7 @@ unix_bind(int fd, const struct sockaddr_un *name, struct err *e)
 	if (bind(fd, (const struct sockaddr *)name, sizeof(*name)) == 0)
 		return 0;
 	if (errno != EADDRINUSE)
-		return err_errno(e, E_SYSTEM, errno, "bind");
+		return err_set(e, E_SYSTEM, "%s: %s", name->sun_path, strerror(errno));
 	if (lstat(name->sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return err_set(e, E_EXISTS, "%s is there and is not a socket", name->sun_path);
 	if (somebody_answers(name))

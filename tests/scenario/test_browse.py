@@ -99,6 +99,8 @@ def test_the_card_of_a_tool_in_a_file(box):
     tool = {"name": "send_message", "description": "Send it.\n\nAnd\tmore \x1b[31mred.", "inputSchema": {"type": "object"},
             "annotations": {"destructiveHint": True}, "_meta": {"version": "1.2"}}
     box.write("tool.json", json.dumps(tool))
+    done = box.run("card", "read_file")
+    assert done.returncode == 2 and "no file, and no id of a tool" in done.stderr, done
     done = box.run("card", "tool.json")
     assert (done.returncode, done.stderr) == (FINE, "")
     assert done.stdout == "[1/1] mcp:send_message@1.2 (tool) — Send it. And more [31mred. [destructive]\n", done

@@ -295,6 +295,18 @@ def test_an_interrupted_call_is_cancelled_and_ends_with_130(box):
         assert processes_with("sleep\0" + mark) == []
 
 
+def test_a_call_under_way_when_the_gateway_is_stopped_says_what_became_of_it(box):
+    mark = "100000.%d" % os.getpid()
+    box.serve()
+    caller = box.popen("call", "--yes", "shell", json.dumps({"command": "sleep " + mark}),
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until(lambda: processes_with("sleep\0" + mark), "the command runs")
+    assert box.run("stop").returncode == FINE
+    _, err = caller.communicate(timeout=20)
+    assert caller.returncode in (REFUSED, NO_GATEWAY) and "cancelled: the call was cancelled" in err, (caller.returncode, err)
+    assert "nobody answers" not in err, err
+
+
 def test_json_outputs_parse(box):
     box.write("a.txt", "alpha")
     gateway = box.serve()
@@ -373,6 +385,16 @@ def test_events_filtered_and_since(box):
     assert [json.loads(e)["id"] for e in of_one] == [e["id"] for e in events]
 
 
+def test_events_are_told_in_words(box):
+    box.write("a.txt", "alpha")
+    box.serve()
+    assert box.run("call", "--yes", "write_file", '{"path": "a.txt", "content": "beta"}').returncode == FINE
+    assert box.run("call", "--yes", "shell", '{"command": "true"}').returncode == FINE
+    done = box.run("events", "--since", "0")
+    assert "tool_side_effect_started" in done.stdout and "(irreversible), effect " in done.stdout, done.stdout
+    assert '{"' not in done.stdout, done.stdout
+
+
 def test_events_follow_streams(box):
     box.serve()
     follower = box.popen("events", "--follow", "--json", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -431,6 +453,13 @@ def test_bad_usage_ends_with_2(box):
                   ["events", "--since", "xx"], ["events", "--since", "sess_01M7H385QYETDWXVWP6PB6P6RD"]):
         done = box.run(*words)
         assert done.returncode == USAGE and done.stderr and done.stdout == "", (words, done)
+
+
+def test_a_command_without_the_dashes_is_told_where_it_stands(box):
+    done = box.run("add", "files", "npx", "-y", "some-server")
+    assert done.returncode == USAGE and "'npx' is one argument too many; a command and its arguments stand behind --" in done.stderr, done
+    done = box.run("sessions", "x")
+    assert done.returncode == USAGE and "--;" not in done.stderr and "behind --" not in done.stderr, done
 
 
 def test_no_escapes_without_a_terminal(box):
@@ -615,6 +644,25 @@ def test_a_port_in_use_is_told_with_a_way_out(box):
     assert box.run("status").returncode == NO_GATEWAY
 
 
+def test_where_the_port_is_taken_no_server_is_started(box):
+    box.config("mcpServers: {a: {command: sh, args: [-c, 'touch %s/started; sleep 1000']}}\n" % box.workspace)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = box.run("serve", "--listen", "127.0.0.1:%d" % taken.getsockname()[1])
+    assert done.returncode == REFUSED and done.stderr.count("\n") == 1, done
+    assert not box.exists("started")
+
+
+def test_what_is_in_the_way_of_listening_is_named(box):
+    box.write("file", "")
+    for words, why in ((("--listen", "192.0.2.1:8000"), "port 8000 of 192.0.2.1: Cannot assign"),
+                       (("--listen", "none", "--socket", "nowhere/s"), "nowhere: No such file"),
+                       (("--listen", "none", "--socket", "file"), "file is there and is not a socket")):
+        done = box.run("serve", *words)
+        assert done.returncode == REFUSED and why in done.stderr, done
+
+
 def test_a_second_daemon_names_the_first(box):
     gateway = box.serve()
     done = box.run("serve", "--listen", "127.0.0.1:0")
@@ -731,6 +779,9 @@ def test_5_one_gateway_to_a_state_directory(box):
     gateway = box.serve()
     done = box.run("serve", "--listen", "127.0.0.1:0", env={"XDG_RUNTIME_DIR": box.make_dir("elsewhere")})
     assert done.returncode == REFUSED and "process %d" % gateway.process.pid in done.stderr, done
+    assert "--socket" not in done.stderr, done  # it would not help
+    done = box.run("serve", "--listen", "127.0.0.1:0", env={"XDG_STATE_HOME": box.make_dir("elsewhere")})
+    assert done.returncode == REFUSED and "To run another beside it: --socket PATH" in done.stderr, done
     done = box.run("serve", "--listen", "127.0.0.1:0", "--socket", "other.sock")
     assert done.returncode == REFUSED and "process %d" % gateway.process.pid in done.stderr, done
     assert "HOLDFAST_SOCKET=%s/holdfast.sock holdfast stop" % os.path.join(box.dir, "run") in done.stderr, done

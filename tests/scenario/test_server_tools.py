@@ -175,6 +175,7 @@ def test_5_a_tool_that_is_missing_says_why(box):
         text = g.call(s, name, {}).text
         assert all(word in text for word in words) and "did you mean" not in text, text
     assert "did you mean 'near__echo'?" in g.call(s, "near__ecko", {}).text
+    assert "did you mean 'near__echo'?" in g.call(s, "echo", {}).text  # a server's tool without its prefix
     assert "did you mean" not in g.call(s, "nearr__nothing", {}).text
 
 

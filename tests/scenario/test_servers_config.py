@@ -441,6 +441,7 @@ def test_a_changed_tool_is_shown_and_accepted(box):
     refused = g.call(g.session(), "tiny__echo", {"text": "x"})
     assert refused.is_error, refused.text
     assert "changed" in box.run("tools").stdout
+    assert "tiny: 2 tools are no longer what was accepted" in box.run("servers").stdout
     shown = box.run("pins")
     assert '-  "description": "Say it again."' in shown.stdout and "+" in shown.stdout and "evil.example" in shown.stdout, shown.stdout
     assert sorted(e["tool"] for e in events(g, "tool.definition_changed")) == ["echo", "env"]
@@ -567,6 +568,20 @@ def test_doctor_finds_what_is_wrong(box):
     configure(box, {"good": entry(box)})
     fine = box.run("doctor")
     assert fine.returncode == 0 and "nothing is wrong" in fine.stdout, fine.stdout
+
+
+def test_a_server_that_is_called_like_a_surface_has_a_warning(box):
+    box.config("mcpServers:\n  all: {command: x}\n  some: {command: x}\n")
+    done = box.run("config", "check")
+    assert done.returncode == 0 and "line 2: mcpServers.all: a surface has this name" in done.stderr, done
+    assert done.stderr.count("warning") == 1, done
+
+
+def test_doctor_finds_rules_for_tools_that_are_not_there(box):
+    box.config("tool_confirmation: {per_tool: {shel: deny, shell: prompt}}\n")
+    done = box.run("doctor")
+    assert "tool_confirmation.per_tool.shel: there is no such tool; did you mean shell?" in done.stdout, done.stdout
+    assert done.stdout.count("per_tool") == 1 and done.returncode == 0, done
 
 
 def test_5_doctor_finds_a_state_that_cannot_be_made(box):

@@ -174,6 +174,16 @@ def test_7_lists_show_what_is_enabled(box):
     assert names(json.loads(rows.stdout)["tools"]) == ["shell"], rows
 
 
+def test_a_slip_in_the_name_of_a_tool_is_noticed(box):
+    box.serve()
+    assert box.run("tools", "--unavailable").stdout == "every tool is enabled\n"
+    for name, told in (("shel", "no tool is called shel now; did you mean shell?"), ("fils__*", "no tool is called fils__* now"),
+                       ("shell", ""), ("*_file", "")):
+        done = box.run("disable", name)
+        assert done.returncode == 0 and name + " is disabled" in done.stdout, done
+        assert told in done.stderr and bool(told) == bool(done.stderr), (name, done)
+
+
 def test_7_disabled_is_known_and_not_there_is_not(box):
     gateway = serve(box)
     session = gateway.session(tenant="acme", agent="support")

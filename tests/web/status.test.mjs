@@ -230,6 +230,15 @@ await runTests([
 		assert.equal((await outcome(box, await start(box, await session(box), "shell", { command: "echo 4; true" }))).error_class, null);
 	})],
 
+	["what is asked each time has no answer for longer", (box) => onStatusPage(box, async (page) => {
+		box.write(".env", "A=1\n");
+		const turn = await start(box, await session(box), "read_file", { path: ".env" });
+		await page.locator("article.question").waitFor();
+		assert.deepEqual(await page.locator("article.question button").allTextContents(), ["Allow once", "Deny"]);
+		await page.getByRole("button", { name: "Allow once" }).click();
+		assert.equal((await outcome(box, turn)).error_class, null);
+	})],
+
 	["Tab and Enter are enough to allow", (box) => onStatusPage(box, async (page) => {
 		const turn = await start(box, await session(box), "write_file", { path: "k.txt", content: "by keyboard" });
 		await page.locator("article.question").waitFor();
@@ -277,6 +286,22 @@ await runTests([
 		await page.locator("#calls li[data-state=running]").getByRole("button").click();
 		assert.equal((await outcome(box, turn)).error_class, "cancelled");
 	})],
+
+	["servers are there with what is wrong with them, and events say which it was", async (box) => {
+		const file = box.config({ mcpServers: { "one": { command: "no-such-program" }, "two": { command: "x", env: { T: "${NOT_SET_HERE}" } } } });
+		await onStatusPage(box, async (page) => {
+			const row = (name) => page.locator("#servers li", { hasText: name });
+			await row("one").getByText("no such program: no-such-program").waitFor();
+			await row("two").getByText("env.T: the variable NOT_SET_HERE is not set").waitFor();
+			await page.locator("#events li", { hasText: "one: failed" }).first().waitFor();
+			fs.writeFileSync(file, "mcpServers: [");
+			await page.getByText("The configuration was changed and is not used").waitFor();
+			fs.writeFileSync(file, "{}");
+			await page.locator("#servers-part").waitFor({ state: "hidden" });
+			for (const event of await page.locator("#events li").all())
+				assert.notEqual(await event.locator(".gist").textContent(), "", await event.textContent());
+		}, "--config", file);
+	}],
 
 	["hostile text is text", (box) => onStatusPage(box, async (page) => {
 		const evil = `"'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>`;

@@ -1,4 +1,4 @@
-// app.js - the status page: what waits for a person, what runs, what happens.
+// app.js - the status page: what waits for a person, what runs, what is behind, what happens.
 //
 // Everything an agent or a tool wrote goes into the page as text, never as markup, and with the
 // characters made visible that could hide or turn it round.
@@ -61,7 +61,8 @@ function button(text, className, act, label) {
 	return b;
 }
 
-const calls = (n) => `${n} ${n === 1 ? "call" : "calls"}`;
+const count = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+const calls = (n) => count(n, "call");
 const short = (id) => (id ? "…" + id.slice(-6) : "");
 
 // The time of day, for other days the date.
@@ -185,7 +186,7 @@ function questionCard(q) {
 	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}`);
 	const buttons = el("div", "buttons");
 	for (const [text, className, decision, scope] of ANSWERS) {
-		if (scope === "workspace_prefix" && !q.prefix) continue;
+		if ((scope === "workspace_prefix" && !q.prefix) || (scope !== "once" && q.once_only)) continue;
 		const name = text.replace("…", q.prefix);
 		const covers = COVERS[scope]?.(q) ?? `${q.tool_name}, ${q.command ?? q.input_summary}`;
 		const b = button(name, className, (click) => answer(card, q, decision, scope, click),
@@ -279,11 +280,32 @@ function showCalls(alive, kept) {
 	$("no-calls").hidden = live.length + over.length > 0;
 }
 
+// ---- servers ---------------------------------------------------------------------------------
+
+function serverRow(s) {
+	const li = el("li");
+	li.dataset.state = s.state;
+	const about = el("span", "about-call");
+	const some = s.offered < s.tools ? `${s.offered} of ${s.tools} tools` : count(s.tools, "tool");
+	about.append(line("gist mono", s.changed ? `${some}, ${s.changed} changed: holdfast pins` : some));
+	if (s.problem) about.append(line("why", s.problem));
+	li.append(el("span", "what", s.name), about, el("span", "state", s.state));
+	return li;
+}
+
+function showServers(body) {
+	const list = body.servers ?? [];
+	$("servers").replaceChildren(...list.map(serverRow));
+	$("config-error").textContent = body.config_error
+		? visible(`The configuration was changed and is not used: ${body.config_error}`) : "";
+	$("servers-part").hidden = !list.length && !body.config_error;
+}
+
 // ---- events ----------------------------------------------------------------------------------
 
 const GISTS = {
 	"session.created": (p) => `${p.client} in ${p.workspace_path}`,
-	"session.ended": (p) => `after ${p.duration_seconds} s and ${p.turn_count} turns`,
+	"session.ended": (p) => `after ${p.duration_seconds} s and ${count(p.turn_count, "turn")}`,
 	"turn.started": (p) => calls(p.tool_call_count),
 	"turn.completed": (p) => `${calls(p.tool_call_count)}, ${p.failed} failed`,
 	"turn.cancelled": (p) => p.reason,
@@ -294,8 +316,17 @@ const GISTS = {
 	"tool.confirmation_requested": (p) => `${p.tool_name}: ${p.command_summary ?? p.projected_modifications?.join(", ") ?? p.input_summary}${p.command_cut ? "…" : ""}`,
 	"tool.confirmation_resolved": (p) => `${p.tool_name}: ${p.decision}${p.by ? ` by ${p.by}` : ""}`,
 	"tool.output_delta": (p) => p.text,
+	"tool.definition_changed": (p) => `${p.server}: ${p.tool}, refused until somebody accepts it (holdfast pins)`,
+	"server.tools_changed": (p) => `${p.server}: ${["added", "removed", "changed"].filter((what) => p[what]?.length)
+		.map((what) => `${what} ${p[what].join(", ")}`).join("; ")}`,
+	inbound_message: (p) => p.content,
+	"supersede.decision": (p) => p.decision,
 	gap: (p) => `${p.missed} events were missed`,
 };
+
+// Of all others: what it is about, and what is with it.
+const gist = (p) => [p.server ?? p.tool_name ?? p.title ?? p.file ?? p.path, p.tool, p.state,
+	p.reason ?? p.error ?? p.error_message ?? p.message].filter(Boolean).join(": ");
 
 function showEvent(type, ev) {
 	const list = $("events");
@@ -305,7 +336,7 @@ function showEvent(type, ev) {
 	if (call && list.firstChild?.dataset.call === call) list.firstChild.remove();
 	const li = el("li");
 	if (call) li.dataset.call = call;
-	li.append(when(ev.timestamp ?? new Date().toISOString()), el("span", "what", type), line("gist mono", GISTS[type]?.(p)),
+	li.append(when(ev.timestamp ?? new Date().toISOString()), el("span", "what", type), line("gist mono", (GISTS[type] ?? gist)(p)),
 		el("span", "state mono", short(ev.session_id)));
 	list.prepend(li);
 	while (list.childElementCount > EVENTS_SHOWN) list.lastChild.remove();
@@ -325,14 +356,15 @@ function refreshSoon() {
 }
 
 async function refresh() {
-	const [status, questions, alive, kept] = await Promise.all([
+	const [status, questions, alive, kept, servers] = await Promise.all([
 		ask("GET", "/status"), ask("GET", "/confirmations"), ask("GET", "/calls"),
-		ask("GET", `/calls?all=1&limit=${CALLS_SHOWN}`),
+		ask("GET", `/calls?all=1&limit=${CALLS_SHOWN}`), ask("GET", "/servers"),
 	]);
 	await learnClients(questions.body.confirmations); // after them: a question's session is older
 	showCounts(status.body);
 	showQuestions(questions.body.confirmations);
 	showCalls(alive.body.calls, kept.body.calls ?? []); // a gateway without a journal has none
+	showServers(servers.body);
 }
 
 // One event stream; the browser's own EventSource cannot send the token.

@@ -25,6 +25,9 @@ slips_are_near_and_other_words_are_not(void **state)
 	    {"write_file", "read_file", false},
 	    {"defualt", "default", true},
 	    {"trusted_workspace", "trusted_workspaces", true},
+	    {"echo", "everything__echo", true},
+	    {"echo", "everything_echo", false},
+	    {"read_file", "files__read_files", false},
 	};
 
 	(void)state;
