@@ -54,6 +54,7 @@ exchange_free(struct exchange *x)
 {
 	json_doc_unref(x->shelf);
 	json_doc_unref(x->state_doc);
+	json_doc_unref(x->doubted.doc);
 	arena_free(x->arena);
 }
 
@@ -289,12 +290,29 @@ again_with_new_session(struct exchange *x, const struct reply *r)
 {
 	struct upstream *u = x->u;
 
-	if (r->status != 404 || u->era != ERA_LEGACY || u->spec.kind != UPSTREAM_HTTP ||
-	    x->resessioned)
+	if (x->resessioned || !upstream__lost_session(u, r))
 		return false;
 	x->resessioned = true;
 	upstream__reladder(u);
 	again_later(x);
+	return true;
+}
+
+/* It waits for what becomes of its session, with the answer it has. */
+static bool
+waits_for_session(struct exchange *x, const struct reply *r)
+{
+	if (x->resessioned || !upstream__doubts_session(x->u, r) || !upstream__knock(x->u))
+		return false;
+	x->resessioned = x->in_doubt = true;
+	x->doubted = *r;
+	if (r->doc)
+		x->doubted.doc = json_doc_ref(r->doc);
+	if (r->err) {
+		x->end.err = *r->err;
+		x->doubted.err = &x->end.err;
+	}
+	move(x, &x->u->asking);
 	return true;
 }
 
@@ -455,18 +473,55 @@ answer_failed(struct exchange *x, const struct reply *r)
 }
 
 static void
-answer(struct ask *a, const struct reply *r)
+answer_take(struct exchange *x, const struct reply *r)
 {
-	struct exchange *x = CONTAINER_OF(a, struct exchange, ask);
-
-	if (again_with_new_session(x, r))
-		return;
 	if (r->code < 0)
 		answer_failed(x, r);
 	else if (r->error)
 		answer_error(x, r);
 	else
 		answer_result(x, r);
+}
+
+static void
+answer(struct ask *a, const struct reply *r)
+{
+	struct exchange *x = CONTAINER_OF(a, struct exchange, ask);
+
+	if (!again_with_new_session(x, r) && !waits_for_session(x, r))
+		answer_take(x, r);
+}
+
+static struct exchange *
+first_in_doubt(const struct upstream *u)
+{
+	LIST_EACH (&u->asking, n)
+		if (exchange__of(n)->in_doubt)
+			return exchange__of(n);
+	return NULL;
+}
+
+void
+exchange__knocked(struct upstream *u, bool lost)
+{
+	struct exchange *x;
+
+	upstream_ref(u);
+	while ((x = first_in_doubt(u))) {
+		struct json_doc *doc = x->doubted.doc;
+
+		x->in_doubt = false;
+		x->doubted.doc = NULL;
+		if (lost) {
+			again_later(x);
+		} else {
+			struct reply r = x->doubted;
+			r.doc = doc;
+			answer_take(x, &r);
+		}
+		json_doc_unref(doc);
+	}
+	upstream_unref(u);
 }
 
 /* ---- sending ---- */

@@ -55,6 +55,9 @@ struct link_events {
 	/* The end of it, once, whoever wanted it; then the link is gone. how: for people. */
 	void (*closed)(void *arg, const struct err *how);
 	void *arg;
+	/* Legacy http: the listening stream was open, and is refused now, with this status. May be
+	 * NULL. */
+	void (*unheard)(void *arg, int status);
 };
 
 struct link_ops {
@@ -258,6 +261,9 @@ struct upstream {
 	bool away;         /* it was that nobody is at home: it is not quarantined for that */
 	uint64_t ready_at; /* of the loop; and of the wall: */
 	int64_t started_us;
+	unsigned sessions;   /* how many there were, of this link and those before */
+	struct ask knock;    /* is ours still there? */
+	unsigned knocked_at; /* which it was */
 	struct timer retry, idle;
 	struct err problem;
 	char last_words[256]; /* of its stderr */
@@ -348,6 +354,14 @@ void upstream__climbed(struct upstream *u);                     /* the era is kn
 void upstream__failed(struct upstream *u, const struct err *e); /* this start */
 void upstream__listed(struct upstream *u, enum upstream_list which);
 void upstream__reladder(struct upstream *u);
+/*
+ * That a session is lost is said by 404. Many servers say 400 instead, also to everybody after they
+ * were started again; but that can be about the request, and some say it when they have done a part
+ * of that. So whether the session is there is asked by a ping, which does nothing.
+ */
+bool upstream__lost_session(const struct upstream *u, const struct reply *r);
+bool upstream__doubts_session(const struct upstream *u, const struct reply *r);
+bool upstream__knock(struct upstream *u); /* true: exchange__knocked comes */
 void upstream__timed_out(struct upstream *u);
 void upstream__busy(struct upstream *u); /* the idle clock begins anew */
 void upstream__complain(struct upstream *u, const char *text, const char *detail);
@@ -389,7 +403,9 @@ struct exchange {
 	uint64_t limit_left_ms;    /* while it asks */
 	uint64_t sent_us;
 	bool sent;
-	bool relisting; /* the tools are read again before it is sent again */
+	bool in_doubt;        /* its answer may be about the session: a ping tells */
+	struct reply doubted; /* that answer; its error is in `end` */
+	bool relisting;       /* the tools are read again before it is sent again */
 	bool relisted, reladdered, resessioned; /* each once */
 	unsigned rounds;                        /* of questions */
 	struct list pleas;
@@ -408,6 +424,7 @@ void exchange__broke(struct exchange *x, const struct err *e); /* the same: the 
 void exchange__fail_soon(struct exchange *x, int code, const char *text);
 void exchange__progress(struct exchange *x, const struct json *params);
 void exchange__message(struct exchange *x, const struct json *params);
+void exchange__knocked(struct upstream *u, bool lost);
 void exchange__asking(struct exchange *x);   /* its clocks stand still */
 void exchange__answered(struct exchange *x); /* and go on, when it asks nothing more */
 void exchange__relisted(struct upstream *u); /* those that wait for that are sent again */

@@ -187,12 +187,13 @@ listing_failed(struct listing *ls, const struct reply *r)
 	struct upstream *u = ls->u;
 	int64_t code = r->error ? rpc_error_code(r->error) : 0;
 
-	if (r->status == 404 && u->era == ERA_LEGACY && u->spec.kind == UPSTREAM_HTTP &&
-	    u->phase == PHASE_READY) {
+	if (u->phase == PHASE_READY && upstream__lost_session(u, r)) {
 		listing_reset(ls);
 		upstream__reladder(u); /* the session is lost: a new one is listed anew */
 		return;
 	}
+	if (upstream__doubts_session(u, r))
+		(void)upstream__knock(u);
 	if (code == RPC_NO_METHOD && ls->pages == 0) {
 		listing_reset(ls); /* it has none of these */
 		listing_take(ls);
