@@ -56,6 +56,13 @@ behind_capabilities(const struct behind *b)
 }
 
 void
+behind_begun(struct behind *b)
+{
+	if (is_there(b) && b->ops->begun)
+		b->ops->begun(b);
+}
+
+void
 behind_progress(struct behind *b, const struct json *params)
 {
 	if (is_there(b))

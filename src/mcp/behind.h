@@ -52,6 +52,8 @@ struct behind_ops {
 	void (*unask)(struct behind *b, struct inquiry *q);
 	/* For those on the way: who is next, NULL when that one is gone. NULL: it is the client. */
 	struct behind *(*next)(const struct behind *b);
+	/* It is sent now: all before was waiting, for a start or a place. May be NULL. */
+	void (*begun)(struct behind *b);
 };
 
 struct behind {
@@ -71,6 +73,7 @@ void behind_copy(struct behind *to, const struct behind *from, const struct behi
 void behind_done(struct behind *b); /* zeroed memory too */
 
 /* All of these take b == NULL: nobody is there. */
+void behind_begun(struct behind *b);
 void behind_progress(struct behind *b, const struct json *params);
 void behind_message(struct behind *b, const struct json *params); /* heeds the level */
 /* Of the client, as it says now. */

@@ -46,7 +46,15 @@ pass_inquiry(struct behind *b, struct inquiry *q, struct err *e)
 	return behind_ask(further(b), q, e);
 }
 
-static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry, NULL, further};
+static void
+pass_begun(struct behind *b)
+{
+	CONTAINER_OF(b, struct errand, behind)->job->waits = false;
+	behind_begun(further(b));
+}
+
+static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry,
+					  NULL,          further,      pass_begun};
 
 static void
 write_params(struct jw *w, void *arg)
@@ -239,6 +247,7 @@ provider_start(struct provider *p, struct job *j)
 	    .arg = r,
 	};
 	/* params are written from the job, which stays until it is over. */
+	j->waits = true;
 	int code = exchange_start(mcp__upstream(p, j->tool), &spec, &r->exchange, &j->out.err);
 	if (code < 0) {
 		j->out.never_left = true;

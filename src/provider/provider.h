@@ -28,7 +28,9 @@
  *else an MCP client should get. A failure is j->out.err, with a sentence that helps an agent; what
  *     is not for it goes to `inside`. Never report success of what may not have been done.
  *  4. Deadlines, slots, approval, redaction, size limits and the journal are the pipeline's.
- *     j->behind may be told of progress (behind_progress), which moves the deadline.
+ *     j->behind may be told of progress (behind_progress), which moves the deadline. Where a job
+ *     waits for its turn at what runs it, j->waits says so until behind_begun: that is when its
+ *     time begins.
  */
 
 #ifndef PROVIDER_PROVIDER_H
@@ -107,6 +109,7 @@ struct job {
 	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
 	bool late;             /* it is cancelled because its time is over */
+	bool waits; /* the provider's: it has not begun, and says so when it does (behind_begun) */
 
 	/* private to the owner and the provider */
 	struct loop *loop;

@@ -601,6 +601,7 @@ exchange__send(struct exchange *x)
 	x->sent = true;
 	x->sent_us = clock_mono_us();
 	clock_set(x, &x->quiet, x->spec.timeout_ms, quiet_too_long);
+	behind_begun(x->spec.behind);
 }
 
 void
