@@ -165,6 +165,7 @@
 #define LIMIT_MCP_CALLS 256         /* of one client, unanswered */
 #define LIMIT_MCP_BLOCK_TEXT 2048   /* of each thing said of a block that a client does not know */
 #define LIMIT_MCP_PARAMS 64         /* arguments of one tool that headers repeat */
+#define LIMIT_MCP_TTL_MS 3600000    /* that a result may be held, whatever its server says */
 #define LIMIT_MCP_PAGE 1000         /* of a list, in one answer */
 #define LIMIT_MCP_PAGE_BYTES (4 * MIB)   /* then the page ends; a message has LIMIT_LINE_BYTES */
 #define LIMIT_MCP_ENTRY (2 * MIB)        /* of a list; a longer one is left out */
@@ -418,8 +419,9 @@
 #define LIMIT_UPSTREAM_IDLE_MS 600000
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
 #define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles when one fails */
-#define LIMIT_UPSTREAM_RELISTS 6      /* so often; then it is left as it is */
-#define LIMIT_UPSTREAM_REST 20        /* times what a reading has cost us, before the next */
+	30000                    /* then a list is old, if its server does not tell of changes */
+#define LIMIT_UPSTREAM_RELISTS 6 /* so often; then it is left as it is */
+#define LIMIT_UPSTREAM_REST 20   /* times what a reading has cost us, before the next */
 
 /* The kernel router: the first six are the document's own (seed 003, "Global Caps") */
 #define LIMIT_KERNEL_ENVELOPE (8 * KIB)

@@ -272,6 +272,8 @@ mcp_tools_list(struct mcp_request *q, struct err *e)
 		buf_done(&page.decoded);
 		return err_plain(e, E_NOMEM);
 	}
+	if (kind != SURFACE_GATEWAY)
+		q->hint = mcp_list_hint(q->client, LIST_TOOLS);
 	struct jw w = mcp_begin(q, &b);
 	jw_key(&w, "tools");
 	jw_array(&w);

@@ -186,8 +186,10 @@ struct listing {
 	bool read;          /* once at least since the start */
 	struct timer pause; /* between two readings */
 	uint64_t begun_at, read_at;
-	unsigned fails;   /* readings in a row */
-	uint64_t cost_us; /* to take the last one */
+	unsigned fails;       /* readings in a row */
+	uint64_t cost_us;     /* to take the last one */
+	struct mcp_hint hint; /* of its pages so far */
+	struct mcp_hint held; /* of the last that was taken */
 };
 void listing__start(struct listing *ls);
 void listing__changed(struct listing *ls); /* the upstream says so */

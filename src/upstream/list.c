@@ -3,7 +3,8 @@
  *
  * One reading at a time, and not more often than once a second, less often when it costs us much:
  * however often an upstream says that a list has changed, it costs us one more reading, and never
- * more than a small part of our time.
+ * more than a small part of our time. One that does not say so is asked again when somebody looks
+ * at what has grown old.
  */
 
 #include "upstream/inside.h"
@@ -161,6 +162,7 @@ listing_take(struct listing *ls)
 	bool new = false;
 
 	ls->fails = 0;
+	ls->held = ls->pages ? ls->hint : (struct mcp_hint){0};
 	buf_addz(&ls->items, ls->count ? "]" : "[]");
 	int rc = buf_failed(&ls->items)
 		     ? err_plain(&e, E_NOMEM)
@@ -245,7 +247,7 @@ page_take(struct ask *a, const struct reply *r)
 		listing_failed(ls, r->result ? &(struct reply){.code = E_EXECUTION, .err = &e} : r);
 		return;
 	}
-	ls->pages++;
+	ls->hint = ls->pages++ ? mcp_hint_both(ls->hint, mcp_hint(r->result)) : mcp_hint(r->result);
 	bool room = items_add(ls, items);
 	if (!cursor.ptr) {
 		listing_take(ls);
