@@ -419,6 +419,7 @@
 #define LIMIT_UPSTREAM_IDLE_MS 600000
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
 #define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles when one fails */
+#define LIMIT_UPSTREAM_STALE_MS                                                                    \
 	30000                    /* then a list is old, if its server does not tell of changes */
 #define LIMIT_UPSTREAM_RELISTS 6 /* so often; then it is left as it is */
 #define LIMIT_UPSTREAM_REST 20   /* times what a reading has cost us, before the next */

@@ -150,6 +150,13 @@ mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char 
 
 /* ---- lists ---- */
 
+void
+mcp_look(const struct mcp_client *c)
+{
+	for (size_t i = 0; i < mcp_server_count(c); i++)
+		upstream_look(mcp_server_at(c, i));
+}
+
 struct mcp_hint
 mcp_list_hint(const struct mcp_client *c, enum upstream_list which)
 {

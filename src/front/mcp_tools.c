@@ -274,6 +274,7 @@ mcp_tools_list(struct mcp_request *q, struct err *e)
 	}
 	if (kind != SURFACE_GATEWAY)
 		q->hint = mcp_list_hint(q->client, LIST_TOOLS);
+	mcp_look(q->client);
 	struct jw w = mcp_begin(q, &b);
 	jw_key(&w, "tools");
 	jw_array(&w);

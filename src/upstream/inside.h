@@ -193,6 +193,7 @@ struct listing {
 };
 void listing__start(struct listing *ls);
 void listing__changed(struct listing *ls); /* the upstream says so */
+void listing__look(struct listing *ls);    /* somebody reads it: is it old? */
 void listing__stop(struct listing *ls);
 
 /* Some of a thing per second, the rest is passed over. */

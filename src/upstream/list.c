@@ -347,6 +347,29 @@ listing__changed(struct listing *ls)
 		read_later(ls, rest);
 }
 
+/* Will it say when this is another? A stream of a legacy server over HTTP may have been lost, or
+ * never been there. */
+static bool
+is_told(const struct listing *ls)
+{
+	const struct upstream *u = ls->u;
+
+	if (!upstream__has(u, kinds[ls->which].capability, "listChanged"))
+		return false;
+	return u->era == ERA_MODERN ? u->listened : u->spec.kind == UPSTREAM_STDIO;
+}
+
+void
+listing__look(struct listing *ls)
+{
+	struct upstream *u = ls->u;
+	uint64_t age = loop_now_ms(u->set->loop) - ls->read_at;
+
+	if (ls->read && upstream__has(u, kinds[ls->which].capability, NULL) && !is_told(ls) &&
+	    age >= LIMIT_UPSTREAM_STALE_MS && age >= ls->held.ttl_ms)
+		listing__changed(ls);
+}
+
 void
 listing__stop(struct listing *ls)
 {

@@ -676,6 +676,26 @@ upstream_unref(struct upstream *u)
 
 /* ---- what people ask of it ---- */
 
+void
+upstream_look(struct upstream *u)
+{
+	bool asleep = u->state == UPSTREAM_KNOWN || (u->state == UPSTREAM_FAILED && u->away);
+
+	if (!u->set || is_leaving(u) || u->spec.problem.ptr)
+		return;
+	for (int i = 0; u->phase == PHASE_READY && i < LIST__COUNT; i++)
+		listing__look(&u->listings[i]);
+	if (u->phase == PHASE_DOWN && u->spec.kind == UPSTREAM_HTTP && asleep)
+		upstream__need(u);
+}
+
+void
+upstreams_look(struct upstreams *us)
+{
+	for (size_t i = 0; us && i < upstreams_count(us); i++)
+		upstream_look(upstream_at(us, i));
+}
+
 int
 upstream_accept(struct upstream *u, struct str tool, struct err *e)
 {

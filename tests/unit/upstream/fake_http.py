@@ -19,6 +19,8 @@ usage: fake_http.py [word...]     words say how it behaves:
   stream          tools/call answers with an event stream, with progress and a message before
   old             HTTP+SSE of 2024-11-05: a GET gives a stream, which names the address to post to
   old=URL         the same, and this is the address
+  more-if=FILE    there is one more tool, "later", once there is such a file
+  ttl=MS          what is listed may be held so long, by everybody
   calls=FILE      appends a line for each tools/call that is done
 """
 import json
@@ -165,7 +167,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def request_take(self, method, id, m):
         if method == "tools/list":
-            self.result(id, {"tools": TOOLS})
+            later = [dict(TOOLS[0], name="later")] if value("more-if") and has("more") else []
+            hints = {"ttlMs": int(value("ttl")), "cacheScope": "public"} if value("ttl") else {}
+            self.result(id, {"tools": TOOLS + later, **hints})
         elif method != "tools/call":
             self.error(404 if has("modern") else 200, id, -32601)
         elif first("header-once"):

@@ -296,6 +296,58 @@ a_stream_ends_with_the_answer(void **state)
 	assert_string_equal(CALL(u, "echo")->text, "streamed");
 }
 
+/* Issue 5: one that does not tell is looked at again, when somebody looks and it is old. */
+static void
+a_list_that_is_old_is_read_again_when_somebody_looks(void **state)
+{
+	static const char *const eras[] = {"modern", "legacy"};
+	static const char *const names[] = {"new", "old"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(eras); i++) {
+		char path[128], word[160];
+		snprintf(path, sizeof(path), "%s/more%zu", dir, i);
+		snprintf(word, sizeof(word), "more-if=%s", path);
+		fake_start((const char *const[]){eras[i], word, "ttl=40000", NULL});
+		struct upstream *u = web_server(names[i]);
+		UNTIL(upstream_state(u) == UPSTREAM_STARTED);
+		struct listing *ls = &u->listings[LIST_TOOLS];
+		struct mcp_hint hint = upstream_hint(u, LIST_TOOLS);
+		assert_true(hint.ttl_ms > 0 && hint.ttl_ms <= 40000 && hint.everybody);
+		fclose(fopen(path, "w"));
+		upstream_look(u); /* it is young */
+		ls->read_at -= LIMIT_UPSTREAM_STALE_MS;
+		upstream_look(u); /* and may be held for longer than that */
+		assert_int_equal(ls->ask.id, 0);
+		ls->read_at -= 10000;
+		assert_int_equal(upstream_hint(u, LIST_TOOLS).ttl_ms, 0);
+		upstream_look(u);
+		UNTIL(upstream_tool(u, S("later")));
+		assert_true(upstream_hint(u, LIST_TOOLS).ttl_ms > 0);
+		fake_end();
+	}
+}
+
+/* Issue 5: what was known before may be long ago; over HTTP nobody has to be started to ask. */
+static void
+a_server_that_was_not_asked_yet_is_when_somebody_looks(void **state)
+{
+	char path[128], word[160];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/more", dir);
+	snprintf(word, sizeof(word), "more-if=%s", path);
+	struct upstream *u = web_started((const char *const[]){"modern", word, NULL});
+	house_end();
+	fclose(fopen(path, "w"));
+	house_make();
+	u = web_server("web");
+	assert_int_equal(upstream_state(u), UPSTREAM_KNOWN);
+	assert_null(upstream_tool(u, S("later")));
+	upstream_look(u);
+	UNTIL(upstream_tool(u, S("later")));
+}
+
 /* HTTP+SSE: all answers come by one stream, and without it there is no server. */
 static void
 an_old_server_is_spoken_to_by_two_addresses(void **state)
@@ -350,6 +402,8 @@ main(void)
 	    TEST(headers_that_were_wrong_are_made_anew_once),
 	    TEST(errors_of_the_server_are_given_as_they_came),
 	    TEST(a_stream_ends_with_the_answer),
+	    TEST(a_list_that_is_old_is_read_again_when_somebody_looks),
+	    TEST(a_server_that_was_not_asked_yet_is_when_somebody_looks),
 	    TEST(an_old_server_is_spoken_to_by_two_addresses),
 	    TEST(a_server_that_is_gone_has_done_nothing),
 	};
