@@ -390,5 +390,6 @@ mcp_tools_call(struct mcp_request *q, struct err *e)
 	bool mendable = t && t->repair_arguments && json_is(input, JSON_STRING);
 	if (input && !json_is(input, JSON_OBJECT) && !mendable)
 		return err_set(e, E_VALIDATION, "arguments: must be an object");
+	q->behind.params = q->rpc.params;
 	return calls[surface->kind](q, name, input, e);
 }

@@ -61,6 +61,8 @@ struct behind {
 	const struct json *meta;    /* of the request, to be passed on; NULL: none */
 	enum mcp_revision revision; /* that the client speaks; MCP_UNKNOWN: no MCP client */
 	struct json_doc *meta_doc;  /* it stands in; a reference, or NULL */
+	const struct json *params;  /* the same: of a tool's call, what it has beside name and
+				       arguments is passed on, too; NULL: nothing is */
 	/* The client's own, who may say something else while its request runs: */
 	const struct json *capabilities; /* ClientCapabilities as declared; NULL: none. Borrowed */
 	int log_level;                   /* messages below are not wanted; MCP_LOG_NONE: none is */

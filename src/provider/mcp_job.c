@@ -56,14 +56,31 @@ pass_begun(struct behind *b)
 static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry,
 					  NULL,          further,      pass_begun};
 
+/* What belongs to this hop, or asks for a way of answering that we do not have. */
+static bool
+is_passed_on(struct str key)
+{
+	static const char *const ours[] = {"name",           "arguments",    "_meta",
+					   "inputResponses", "requestState", "task"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (str_is(key, ours[i]))
+			return false;
+	return true;
+}
+
 static void
 write_params(struct jw *w, void *arg)
 {
-	const struct job *j = ((struct errand *)arg)->job;
+	const struct errand *r = arg;
+	const struct job *j = r->job;
 
 	jw_member(w, "name", j->tool->upstream_name);
 	jw_key(w, "arguments");
 	jw_value(w, j->input);
+	for (struct json_iter it = json_iter(r->behind.params); json_next(&it);)
+		if (is_passed_on(it.key))
+			jw_key_str(w, it.key), jw_value(w, it.value);
 }
 
 /* E_EXECUTION: this is no content. */

@@ -31,6 +31,25 @@ def said(answer):
     return json.loads(answer["result"]["content"][0]["text"])
 
 
+def test_5_what_nobody_here_knows_is_passed_on(box):
+    with Modern2026() as server:
+        gateway = behind(box, server)
+        for client in Modern(gateway), Session(gateway):
+            meta = {"traceparent": "00-1", "their/own": [1, 2.50]}
+            extra = {"task": {"ttl": 1}, "new": {"big": 12345678901234567890}}
+            more = {"meta": meta, "extra": extra} if isinstance(client, Modern) else {"extra": {**extra, "_meta": meta}}
+            answer = client.call("m__what", {"a": 1}, **more).last()
+            sent = said(answer)
+            assert sent["new"] == extra["new"] and "task" not in sent, sent
+            assert {key: sent["_meta"][key] for key in meta} == meta, sent
+            assert sent["_meta"][PREFIX + "clientInfo"]["name"] == "holdfast", sent
+            assert answer["result"]["odd"] == {"kept": [1.10, 12345678901234567890]} and answer["result"]["_meta"]["mine"] == 1, answer
+        # What stands beside the gateway's own tool is not meant for the one it runs.
+        answer = Modern(gateway, path="/mcp").call("tool_execute", {"tool_id": "m__what", "args": {}}, extra={"new": 1}).last()
+        assert '"new"' not in json.dumps(answer) and not answer["result"]["isError"], answer
+        gateway.stop()
+
+
 def test_5_what_may_be_held_is_what_every_server_says(box):
     lists = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 
