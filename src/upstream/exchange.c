@@ -7,7 +7,8 @@
  *	   '--other version--'  '--- asking
  *
  * What may have had an effect is never sent twice: again is only what the upstream has refused to
- * do (another version, another session, other headers), and what it has asked for more to do.
+ * do (another version, another session, other headers, somebody must go elsewhere first), and what
+ * it has asked for more to do.
  */
 
 #include "upstream/inside.h"
@@ -393,6 +394,8 @@ answer_error(struct exchange *x, const struct reply *r)
 	int64_t code = rpc_error_code(r->error);
 
 	if (code == RPC_HEADER && again_with_new_headers(x))
+		return;
+	if (code == RPC_LEGACY_URL_NEEDED && plea__elsewhere(x, r->doc, r->error))
 		return;
 	if (code == RPC_VERSION && again_with_other_version(x))
 		return;
