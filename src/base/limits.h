@@ -166,6 +166,7 @@
 #define LIMIT_MCP_BATCH 1024        /* messages in one (2025-03-26) */
 #define LIMIT_MCP_BLOCK_TEXT 2048   /* of each thing said of a block that a client does not know */
 #define LIMIT_MCP_PARAMS 64         /* arguments of one tool that headers repeat */
+#define LIMIT_MCP_TTL_MS 3600000    /* that a result may be held, whatever its server says */
 #define LIMIT_MCP_PAGE 1000         /* of a list, in one answer */
 #define LIMIT_MCP_PAGE_BYTES (4 * MIB)   /* then the page ends; a message has LIMIT_LINE_BYTES */
 #define LIMIT_MCP_ENTRY (2 * MIB)        /* of a list; a longer one is left out */
@@ -420,6 +421,7 @@
 #define LIMIT_UPSTREAM_EOF_MS 2000    /* after the end of its stdin, before SIGTERM */
 #define LIMIT_UPSTREAM_RELIST_MS 1000 /* between two readings of a list; doubles when one fails */
 #define LIMIT_UPSTREAM_HOLD_MS 3000   /* that news of resources wait for those of templates */
+#define LIMIT_UPSTREAM_STALE_MS 30000 /* then a list is old, if nobody tells of changes */
 #define LIMIT_UPSTREAM_RELISTS 6      /* so often; then it is left as it is */
 #define LIMIT_UPSTREAM_REST 20        /* times what a reading has cost us, before the next */
 

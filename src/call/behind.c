@@ -50,7 +50,15 @@ next(const struct behind *b)
 	return CONTAINER_OF(b, struct call, behind)->turn->behind;
 }
 
-static const struct behind_ops ops = {progressed, said, asked, NULL, next};
+static void
+begun(struct behind *b)
+{
+	struct call *c = call_of(b);
+
+	call_extend(c, call_timeout_ms(c));
+}
+
+static const struct behind_ops ops = {progressed, said, asked, NULL, next, begun};
 
 struct behind *
 call_behind(struct call *c)

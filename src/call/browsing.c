@@ -68,6 +68,7 @@ gateway_browse(struct gateway *gw, struct session *s, const struct browse_args *
 
 	if (rc < 0)
 		return rc;
+	upstreams_look(gw->upstreams); /* for the next time */
 	if (stable && !s)
 		return err_set(e, E_VALIDATION, "cache_stable: needs a session");
 	if (stable && !s->seen && !(s->seen = browse_seen_new()))

@@ -5,9 +5,10 @@
  *	                      ^    '-- it failed on the way, and may be done twice or never left
  *	                      '- pausing <'
  *
- * Every attempt is a job of its own with a fresh deadline; all of them together end at
- * call_max_ms. The slot is kept meanwhile, and the claim is made once. Which failures are worth
- * another attempt is for flags to say (struct output), never for words.
+ * Every attempt is a job of its own with a fresh deadline, which begins when the job does: a server
+ * may have to be started first, or have others to serve. All of them together end at call_max_ms.
+ * The slot is kept meanwhile, and the claim is made once. Which failures are worth another attempt
+ * is for flags to say (struct output), never for words.
  *
  * A job that is told to stop (cancel, deadline) still reports, with what it had so far. One that
  * does not within LIMIT_ABANDON_MS is left behind: the call ends, the job frees itself when it
@@ -279,7 +280,11 @@ judge(struct call *c)
 	/* Half a block is no JSON: an error that carries what there was carries none of it then. */
 	if (buf_failed(&c->out.content) && (c->ending || e->code < 0))
 		buf_done(&c->out.content);
-	if (c->ending == E_TIMEOUT)
+	if (c->ending == E_TIMEOUT && c->job->waits)
+		err_set(e, E_TIMEOUT,
+			"%.*s was not begun: its server had no time for it within %g seconds",
+			STR_ARG(c->tool->name), c->allowed_ms / 1000.0);
+	else if (c->ending == E_TIMEOUT)
 		err_set(e, E_TIMEOUT, "%.*s did not finish within %g seconds%s",
 			STR_ARG(c->tool->name), c->allowed_ms / 1000.0,
 			c->attempts > 1 ? ", nor when it was tried before" : "");
@@ -295,7 +300,7 @@ outcome_of(const struct call *c)
 	int code = c->out.err.code;
 
 	if (c->ending == E_TIMEOUT)
-		return BREAKER_BAD;
+		return c->out.never_left ? BREAKER_UNKNOWN : BREAKER_BAD;
 	if (code == E_CANCELLED || code == E_SUPERSEDED || code == E_STOPPING ||
 	    code == E_CHANGED || code == E_LIMIT)
 		return BREAKER_UNKNOWN; /* by us, or there were too many of us */
@@ -442,6 +447,18 @@ over(struct call *c)
 	return c->out.err.code < 0 && pauses(c) ? WAIT : NEXT;
 }
 
+/* Its time has not begun: only that of the whole call ends the waiting. */
+static bool
+waits_on(struct call *c)
+{
+	uint64_t most = call_max_ms(c) + c->people_ms, ran = ran_ms(c);
+
+	if (!c->job->waits || c->cancelled || c->ending || ran >= most)
+		return false;
+	c->allowed_ms = (unsigned)most;
+	return call_alarm(c, most - ran) == 0;
+}
+
 static enum verdict
 running(struct call *c)
 {
@@ -452,6 +469,8 @@ running(struct call *c)
 		call_move(c, PLACE_MOVING);
 		return abandon(c);
 	}
+	if (c->overdue && waits_on(c))
+		return WAIT;
 	if (c->overdue || c->cancelled)
 		tell_to_stop(c, c->cancelled ? E_CANCELLED : E_TIMEOUT);
 	return WAIT;

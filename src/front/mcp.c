@@ -414,9 +414,9 @@ mcp_begin(struct mcp_request *q, struct buf *b)
 		return w;
 	jw_member_z(&w, "resultType", "complete");
 	if (q->method->kind == KIND_CACHED) {
-		/* Lists differ by workspace and session, and what behind changes is not ours. */
-		jw_member_int(&w, "ttlMs", 0);
-		jw_member_z(&w, "cacheScope", "private");
+		struct mcp_hint hint = mcp_hint_here(q->client, q->hint);
+		jw_member_int(&w, "ttlMs", (int64_t)hint.ttl_ms);
+		jw_member_z(&w, "cacheScope", hint.everybody ? "public" : "private");
 	}
 	return w;
 }
@@ -505,8 +505,10 @@ void
 mcp_relay(struct mcp_request *q, const struct json *result)
 {
 	struct buf b;
-	struct jw w = mcp_begin(q, &b);
 
+	if (!q->park) /* what was asked for more is for this one alone */
+		q->hint = mcp_hint(result);
+	struct jw w = mcp_begin(q, &b);
 	era_write_result(&w, result, q->revision);
 	if (q->era == ERA_MODERN)
 		mcp_write_meta(q, &w, json_get(result, S("_meta")), (struct str){NULL, 0});

@@ -132,6 +132,7 @@ struct mcp_request {
 	struct rpc rpc;                    /* method, params, meta: in doc; id: in the newest */
 	struct json_doc *declared;         /* a reference: the capabilities of `behind` are in it */
 	const struct json *progress_token; /* the same */
+	struct mcp_hint hint;              /* of a result that others may hold */
 	const struct method *method;
 	/* What it waits for; one of them, or none: */
 	struct turn *turn;
@@ -245,6 +246,8 @@ void guests_end(struct front *f);
 
 void mcp_write_capabilities(struct jw *w, const struct mcp_client *c, enum mcp_era era);
 void mcp_write_instructions(struct jw *w, const struct mcp_client *c);
+/* What a hint of a server is worth here: what depends on who asks is not for everybody. */
+struct mcp_hint mcp_hint_here(const struct mcp_client *c, struct mcp_hint said);
 
 /* ---- mcp_listen.c ---- */
 

@@ -232,6 +232,8 @@ answer_list(struct mcp_request *q, const struct kind *k, struct err *e)
 		buf_done(&page.decoded);
 		return rc;
 	}
+	q->hint = mcp_list_hint(q->client, k->list);
+	mcp_look(q->client);
 	struct jw w = mcp_begin(q, &b);
 	jw_key(&w, k->member);
 	jw_array(&w);

@@ -31,6 +31,11 @@ struct upstream *mcp_server_at(const struct mcp_client *c, size_t i);
  * that may not use all of its tools. */
 bool mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char *capability);
 
+/* What may be held of a list of this surface: as long as each of its servers says. */
+struct mcp_hint mcp_list_hint(const struct mcp_client *c, enum upstream_list which);
+/* Somebody reads a list: what servers do not tell by themselves is looked for, for the next. */
+void mcp_look(const struct mcp_client *c);
+
 /* Does it tell when a resource changes? One that has said nothing yet may. */
 bool mcp_server_tells(const struct upstream *u);
 /* enum mcp_changed: the lists of this surface that can change. */

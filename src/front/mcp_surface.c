@@ -148,6 +148,43 @@ mcp_server_has(const struct mcp_client *c, const struct upstream *u, const char 
 	return !said || json_get(said, str_of(capability));
 }
 
+/* ---- lists ---- */
+
+void
+mcp_look(const struct mcp_client *c)
+{
+	for (size_t i = 0; i < mcp_server_count(c); i++)
+		upstream_look(mcp_server_at(c, i));
+}
+
+struct mcp_hint
+mcp_list_hint(const struct mcp_client *c, enum upstream_list which)
+{
+	static const char *const capabilities[LIST__COUNT] = {"tools", "prompts", "resources",
+							      "resources"};
+	struct mcp_hint hint = {LIMIT_MCP_TTL_MS, true};
+	size_t servers = 0;
+
+	for (size_t i = 0; i < mcp_server_count(c); i++) {
+		const struct upstream *u = mcp_server_at(c, i);
+		if (!mcp_server_has(c, u, capabilities[which]))
+			continue;
+		hint = mcp_hint_both(hint, upstream_hint(u, which));
+		servers++;
+	}
+	return servers ? hint : (struct mcp_hint){0};
+}
+
+struct mcp_hint
+mcp_hint_here(const struct mcp_client *c, struct mcp_hint said)
+{
+	const struct front *f = c->front;
+	bool alike = !f->gw->tenants || tenants_plain(f->gw->tenants);
+
+	return (struct mcp_hint){.ttl_ms = said.ttl_ms,
+				 .everybody = said.everybody && alike && !f->token};
+}
+
 /* ---- what it says of itself ---- */
 
 static const struct promise {

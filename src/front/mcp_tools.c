@@ -272,6 +272,9 @@ mcp_tools_list(struct mcp_request *q, struct err *e)
 		buf_done(&page.decoded);
 		return err_plain(e, E_NOMEM);
 	}
+	if (kind != SURFACE_GATEWAY)
+		q->hint = mcp_list_hint(q->client, LIST_TOOLS);
+	mcp_look(q->client);
 	struct jw w = mcp_begin(q, &b);
 	jw_key(&w, "tools");
 	jw_array(&w);
@@ -387,5 +390,6 @@ mcp_tools_call(struct mcp_request *q, struct err *e)
 	bool mendable = t && t->repair_arguments && json_is(input, JSON_STRING);
 	if (input && !json_is(input, JSON_OBJECT) && !mendable)
 		return err_set(e, E_VALIDATION, "arguments: must be an object");
+	q->behind.params = q->rpc.params;
 	return calls[surface->kind](q, name, input, e);
 }

@@ -127,6 +127,7 @@ route_tools_list(const struct visit *v)
 		code = query_owner(v->http, "agent", &bufs[1], &agent, &e);
 	if (code == 0 && (tenant.ptr || agent.ptr || unavailable))
 		code = access_owner(v, tenant, agent, &by.agent, &e);
+	upstreams_look(v->front->gw->upstreams); /* for the next time */
 	if (code < 0)
 		reply_err(v->http, &e);
 	else

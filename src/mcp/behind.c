@@ -12,6 +12,7 @@ behind_copy(struct behind *to, const struct behind *from, const struct behind_op
 	if (!from)
 		return;
 	to->meta = from->meta;
+	to->params = from->params;
 	to->meta_doc = from->meta_doc ? json_doc_ref(from->meta_doc) : NULL;
 	to->revision = from->revision;
 }
@@ -53,6 +54,13 @@ behind_capabilities(const struct behind *b)
 	const struct behind *client = client_of(b);
 
 	return client ? client->capabilities : NULL;
+}
+
+void
+behind_begun(struct behind *b)
+{
+	if (is_there(b) && b->ops->begun)
+		b->ops->begun(b);
 }
 
 void

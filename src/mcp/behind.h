@@ -52,6 +52,8 @@ struct behind_ops {
 	void (*unask)(struct behind *b, struct inquiry *q);
 	/* For those on the way: who is next, NULL when that one is gone. NULL: it is the client. */
 	struct behind *(*next)(const struct behind *b);
+	/* It is sent now: all before was waiting, for a start or a place. May be NULL. */
+	void (*begun)(struct behind *b);
 };
 
 struct behind {
@@ -59,6 +61,8 @@ struct behind {
 	const struct json *meta;    /* of the request, to be passed on; NULL: none */
 	enum mcp_revision revision; /* that the client speaks; MCP_UNKNOWN: no MCP client */
 	struct json_doc *meta_doc;  /* it stands in; a reference, or NULL */
+	const struct json *params;  /* the same: of a tool's call, what it has beside name and
+				       arguments is passed on, too; NULL: nothing is */
 	/* The client's own, who may say something else while its request runs: */
 	const struct json *capabilities; /* ClientCapabilities as declared; NULL: none. Borrowed */
 	int log_level;                   /* messages below are not wanted; MCP_LOG_NONE: none is */
@@ -71,6 +75,7 @@ void behind_copy(struct behind *to, const struct behind *from, const struct behi
 void behind_done(struct behind *b); /* zeroed memory too */
 
 /* All of these take b == NULL: nobody is there. */
+void behind_begun(struct behind *b);
 void behind_progress(struct behind *b, const struct json *params);
 void behind_message(struct behind *b, const struct json *params); /* heeds the level */
 /* Of the client, as it says now. */

@@ -2,6 +2,8 @@
 
 #include "mcp/mcp.h"
 
+#include "base/limits.h"
+
 /* Where a text stands in a table, or -1. */
 static int
 place_of(const char *const *table, size_t count, struct str text)
@@ -76,6 +78,28 @@ mcp_is_own_tool(struct str name)
 					  "tool_view"};
 
 	return place_of(own, ARRAY_LEN(own), name) >= 0;
+}
+
+struct mcp_hint
+mcp_hint(const struct json *result)
+{
+	int64_t ttl = 0;
+
+	if (!json_int(json_get(result, S("ttlMs")), &ttl) || ttl < 0)
+		return (struct mcp_hint){0};
+	return (struct mcp_hint){
+	    .ttl_ms = ttl < LIMIT_MCP_TTL_MS ? (uint64_t)ttl : LIMIT_MCP_TTL_MS,
+	    .everybody = str_is(json_str(json_get(result, S("cacheScope"))), "public"),
+	};
+}
+
+struct mcp_hint
+mcp_hint_both(struct mcp_hint a, struct mcp_hint b)
+{
+	return (struct mcp_hint){
+	    .ttl_ms = a.ttl_ms < b.ttl_ms ? a.ttl_ms : b.ttl_ms,
+	    .everybody = a.everybody && b.everybody,
+	};
 }
 
 int

@@ -65,6 +65,14 @@ bool mcp_is_own_tool(struct str name);
 /* Between a client and its gateway: no server gets it, and none may say it. */
 bool mcp_meta_is_ours(struct str key);
 
+/* How long a result may be held, and whether for everybody (2026-07-28). Zero: not at all. */
+struct mcp_hint {
+	uint64_t ttl_ms;
+	bool everybody;
+};
+struct mcp_hint mcp_hint(const struct json *result); /* zero where it says nothing that counts */
+struct mcp_hint mcp_hint_both(struct mcp_hint a, struct mcp_hint b); /* the stricter of each */
+
 /* Levels of logging, from debug to emergency. -1: no such level. */
 int mcp_log_level(struct str name);
 #define MCP_LOG_NONE 8 /* above all of them: nothing is wanted */

@@ -46,16 +46,41 @@ pass_inquiry(struct behind *b, struct inquiry *q, struct err *e)
 	return behind_ask(further(b), q, e);
 }
 
-static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry, NULL, further};
+static void
+pass_begun(struct behind *b)
+{
+	CONTAINER_OF(b, struct errand, behind)->job->waits = false;
+	behind_begun(further(b));
+}
+
+static const struct behind_ops passing = {pass_progress, pass_message, pass_inquiry,
+					  NULL,          further,      pass_begun};
+
+/* What belongs to this hop, or asks for a way of answering that we do not have. */
+static bool
+is_passed_on(struct str key)
+{
+	static const char *const ours[] = {"name",           "arguments",    "_meta",
+					   "inputResponses", "requestState", "task"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		if (str_is(key, ours[i]))
+			return false;
+	return true;
+}
 
 static void
 write_params(struct jw *w, void *arg)
 {
-	const struct job *j = ((struct errand *)arg)->job;
+	const struct errand *r = arg;
+	const struct job *j = r->job;
 
 	jw_member(w, "name", j->tool->upstream_name);
 	jw_key(w, "arguments");
 	jw_value(w, j->input);
+	for (struct json_iter it = json_iter(r->behind.params); json_next(&it);)
+		if (is_passed_on(it.key))
+			jw_key_str(w, it.key), jw_value(w, it.value);
 }
 
 /* E_EXECUTION: this is no content. */
@@ -239,6 +264,7 @@ provider_start(struct provider *p, struct job *j)
 	    .arg = r,
 	};
 	/* params are written from the job, which stays until it is over. */
+	j->waits = true;
 	int code = exchange_start(mcp__upstream(p, j->tool), &spec, &r->exchange, &j->out.err);
 	if (code < 0) {
 		j->out.never_left = true;

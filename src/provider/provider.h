@@ -19,16 +19,20 @@
  *
  *  1. It makes tools, by tool_new from a card or tool_adopt from a definition, sets provider,
  *     provider_data and provider_free, and puts them into the catalog. A tool says truly what it
- *can touch (capability) and whether that can be taken back (reversibility): everything else, who is
- *     asked, what is retried, what is journalled before it begins, follows from these two.
+ *     can touch (capability) and whether that can be taken back (reversibility): everything else,
+ *     who is asked, what is retried, what is journalled before it begins, follows from these two.
  *  2. http_start takes JOB_PREVIEW (job_report_soon, if there is nothing to show) and JOB_RUN. What
  *     blocks goes to a worker (j->work); what waits returns, and its callback reports. State of one
  *     job is j->instance, freed in done.
  *  3. The result goes into j->out: output_text, or blocks as they were parsed; `extra` for what
- *else an MCP client should get. A failure is j->out.err, with a sentence that helps an agent; what
- *     is not for it goes to `inside`. Never report success of what may not have been done.
- *  4. Deadlines, slots, approval, redaction, size limits and the journal are the pipeline's.
- *     j->behind may be told of progress (behind_progress), which moves the deadline.
+ *     else an MCP client should get. A failure is j->out.err, with a sentence that helps an agent;
+ *     what is not for it goes to `inside`. Never report success of what may not have been done.
+ *  4. Whether a failed job may be done again is for four flags of j->out to say, not for its words:
+ *     `broke` (on the way), `never_left`, `refused`, `unknown`. Without any its error is an answer.
+ *  5. Deadlines, slots, approval, redaction, size limits and the journal are the pipeline's.
+ *     j->behind may be told of progress (behind_progress), which moves the deadline. Where a job
+ *     waits for its turn at what runs it, j->waits says so until behind_begun: that is when its
+ *     time begins.
  */
 
 #ifndef PROVIDER_PROVIDER_H
@@ -107,6 +111,7 @@ struct job {
 	struct behind *behind; /* who asked for it; NULL: nobody that can be told anything */
 	atomic_bool cancelled; /* long work looks at it */
 	bool late;             /* it is cancelled because its time is over */
+	bool waits; /* the provider's: it has not begun, and says so when it does (behind_begun) */
 
 	/* private to the owner and the provider */
 	struct loop *loop;

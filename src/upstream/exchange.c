@@ -7,7 +7,8 @@
  *	   '--other version--'  '--- asking
  *
  * What may have had an effect is never sent twice: again is only what the upstream has refused to
- * do (another version, another session, other headers), and what it has asked for more to do.
+ * do (another version, another session, other headers, somebody must go elsewhere first), and what
+ * it has asked for more to do.
  */
 
 #include "upstream/inside.h"
@@ -54,6 +55,7 @@ exchange_free(struct exchange *x)
 {
 	json_doc_unref(x->shelf);
 	json_doc_unref(x->state_doc);
+	json_doc_unref(x->doubted.doc);
 	arena_free(x->arena);
 }
 
@@ -287,12 +289,29 @@ again_with_new_session(struct exchange *x, const struct reply *r)
 {
 	struct upstream *u = x->u;
 
-	if (r->status != 404 || u->era != ERA_LEGACY || u->spec.kind != UPSTREAM_HTTP ||
-	    x->resessioned)
+	if (x->resessioned || !upstream__lost_session(u, r))
 		return false;
 	x->resessioned = true;
 	upstream__reladder(u);
 	again_later(x);
+	return true;
+}
+
+/* It waits for what becomes of its session, with the answer it has. */
+static bool
+waits_for_session(struct exchange *x, const struct reply *r)
+{
+	if (x->resessioned || !upstream__doubts_session(x->u, r) || !upstream__knock(x->u))
+		return false;
+	x->resessioned = x->in_doubt = true;
+	x->doubted = *r;
+	if (r->doc)
+		x->doubted.doc = json_doc_ref(r->doc);
+	if (r->err) {
+		x->end.err = *r->err;
+		x->doubted.err = &x->end.err;
+	}
+	move(x, &x->u->asking);
 	return true;
 }
 
@@ -374,6 +393,8 @@ answer_error(struct exchange *x, const struct reply *r)
 
 	if (code == RPC_HEADER && again_with_new_headers(x))
 		return;
+	if (code == RPC_LEGACY_URL_NEEDED && plea__elsewhere(x, r->doc, r->error))
+		return;
 	if (code == RPC_VERSION && again_with_other_version(x))
 		return;
 	if (code == RPC_HEADER || code == RPC_VERSION) {
@@ -453,18 +474,55 @@ answer_failed(struct exchange *x, const struct reply *r)
 }
 
 static void
-answer(struct ask *a, const struct reply *r)
+answer_take(struct exchange *x, const struct reply *r)
 {
-	struct exchange *x = CONTAINER_OF(a, struct exchange, ask);
-
-	if (again_with_new_session(x, r))
-		return;
 	if (r->code < 0)
 		answer_failed(x, r);
 	else if (r->error)
 		answer_error(x, r);
 	else
 		answer_result(x, r);
+}
+
+static void
+answer(struct ask *a, const struct reply *r)
+{
+	struct exchange *x = CONTAINER_OF(a, struct exchange, ask);
+
+	if (!again_with_new_session(x, r) && !waits_for_session(x, r))
+		answer_take(x, r);
+}
+
+static struct exchange *
+first_in_doubt(const struct upstream *u)
+{
+	LIST_EACH (&u->asking, n)
+		if (exchange__of(n)->in_doubt)
+			return exchange__of(n);
+	return NULL;
+}
+
+void
+exchange__knocked(struct upstream *u, bool lost)
+{
+	struct exchange *x;
+
+	upstream_ref(u);
+	while ((x = first_in_doubt(u))) {
+		struct json_doc *doc = x->doubted.doc;
+
+		x->in_doubt = false;
+		x->doubted.doc = NULL;
+		if (lost) {
+			again_later(x);
+		} else {
+			struct reply r = x->doubted;
+			r.doc = doc;
+			answer_take(x, &r);
+		}
+		json_doc_unref(doc);
+	}
+	upstream_unref(u);
 }
 
 /* ---- sending ---- */
@@ -544,6 +602,7 @@ exchange__send(struct exchange *x)
 	x->sent = true;
 	x->sent_us = clock_mono_us();
 	clock_set(x, &x->quiet, x->spec.timeout_ms, quiet_too_long);
+	behind_begun(x->spec.behind);
 }
 
 void

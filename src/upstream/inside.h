@@ -55,6 +55,9 @@ struct link_events {
 	/* The end of it, once, whoever wanted it; then the link is gone. how: for people. */
 	void (*closed)(void *arg, const struct err *how);
 	void *arg;
+	/* Legacy http: the listening stream was open, and is refused now, with this status. May be
+	 * NULL. */
+	void (*unheard)(void *arg, int status);
 };
 
 struct link_ops {
@@ -183,11 +186,14 @@ struct listing {
 	bool read;          /* once at least since the start */
 	struct timer pause; /* between two readings */
 	uint64_t begun_at, read_at;
-	unsigned fails;   /* readings in a row */
-	uint64_t cost_us; /* to take the last one */
+	unsigned fails;       /* readings in a row */
+	uint64_t cost_us;     /* to take the last one */
+	struct mcp_hint hint; /* of its pages so far */
+	struct mcp_hint held; /* of the last that was taken */
 };
 void listing__start(struct listing *ls);
 void listing__changed(struct listing *ls); /* the upstream says so */
+void listing__look(struct listing *ls);    /* somebody reads it: is it old? */
 void listing__stop(struct listing *ls);
 
 /* Some of a thing per second, the rest is passed over. */
@@ -262,6 +268,9 @@ struct upstream {
 	bool away;         /* it was that nobody is at home: it is not quarantined for that */
 	uint64_t ready_at; /* of the loop; and of the wall: */
 	int64_t started_us;
+	unsigned sessions;   /* how many there were, of this link and those before */
+	struct ask knock;    /* is ours still there? */
+	unsigned knocked_at; /* which it was */
 	struct timer retry, idle;
 	struct err problem;
 	char last_words[256]; /* of its stderr */
@@ -352,6 +361,14 @@ void upstream__climbed(struct upstream *u);                     /* the era is kn
 void upstream__failed(struct upstream *u, const struct err *e); /* this start */
 void upstream__listed(struct upstream *u, enum upstream_list which);
 void upstream__reladder(struct upstream *u);
+/*
+ * That a session is lost is said by 404. Many servers say 400 instead, also to everybody after they
+ * were started again; but that can be about the request, and some say it when they have done a part
+ * of that. So whether the session is there is asked by a ping, which does nothing.
+ */
+bool upstream__lost_session(const struct upstream *u, const struct reply *r);
+bool upstream__doubts_session(const struct upstream *u, const struct reply *r);
+bool upstream__knock(struct upstream *u); /* true: exchange__knocked comes */
 void upstream__timed_out(struct upstream *u);
 void upstream__busy(struct upstream *u); /* the idle clock begins anew */
 void upstream__complain(struct upstream *u, const char *text, const char *detail);
@@ -393,7 +410,9 @@ struct exchange {
 	uint64_t limit_left_ms;    /* while it asks */
 	uint64_t sent_us;
 	bool sent;
-	bool relisting; /* the tools are read again before it is sent again */
+	bool in_doubt;        /* its answer may be about the session: a ping tells */
+	struct reply doubted; /* that answer; its error is in `end` */
+	bool relisting;       /* the tools are read again before it is sent again */
 	bool relisted, reladdered, resessioned; /* each once */
 	unsigned rounds;                        /* of questions */
 	struct list pleas;
@@ -412,6 +431,7 @@ void exchange__broke(struct exchange *x, const struct err *e); /* the same: the 
 void exchange__fail_soon(struct exchange *x, int code, const char *text);
 void exchange__progress(struct exchange *x, const struct json *params);
 void exchange__message(struct exchange *x, const struct json *params);
+void exchange__knocked(struct upstream *u, bool lost);
 void exchange__asking(struct exchange *x);   /* its clocks stand still */
 void exchange__answered(struct exchange *x); /* and go on, when it asks nothing more */
 void exchange__relisted(struct upstream *u); /* those that wait for that are sent again */
@@ -434,6 +454,9 @@ void plea__legacy(struct upstream *u, struct exchange *x, bool any, struct json_
 void plea__forget(struct upstream *u, const struct json *id); /* the server takes it back */
 /* The result says input_required. When all is answered, or there is nothing to ask, it is sent
  * again. */
+/* True: who is behind is sent to the addresses that this error (-32042) names, and it is sent again
+ * after that. */
+bool plea__elsewhere(struct exchange *x, struct json_doc *doc, const struct json *error);
 int plea__modern(struct exchange *x, struct json_doc *doc, const struct json *result,
 		 struct err *e);
 void plea__write_responses(struct jw *w, const struct plea *p); /* an object */

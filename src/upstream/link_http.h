@@ -90,6 +90,7 @@ struct stream {
 	int fault; /* why we ended it */
 	const char *fault_text;
 	bool answered;
+	bool heard;   /* a listening stream: it was open once */
 	bool ending;  /* its end is being told: not to be freed by others */
 	bool dropped; /* nobody is to hear of it any more */
 };

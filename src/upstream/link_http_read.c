@@ -172,6 +172,7 @@ stream__head(struct fetch *f, int status, void *arg)
 	s->status = status;
 	s->retry_after_ms = retry_after_ms(fetch_header(f, "Retry-After"));
 	s->content = content_of(s, status, type);
+	s->heard |= s->content == CONTENT_EVENTS;
 	s->body.max = s->content == CONTENT_JSON ? LIMIT_LINE_BYTES : LIMIT_LINK_PROBLEM;
 	if (s->initializes && status / 100 == 2)
 		session_take(s, fetch_header(f, "Mcp-Session-Id"));

@@ -290,6 +290,18 @@ note_over(struct stream *s, const struct err *e)
 	return false;
 }
 
+static void
+ear_refused(struct stream *s)
+{
+	struct web *w = s->web;
+	bool lost = s->heard && !s->dropped;
+	int status = s->status;
+
+	stream__refused(s);
+	if (lost && w->ev.unheard)
+		w->ev.unheard(w->ev.arg, status);
+}
+
 static bool
 ear_over(struct stream *s, const struct err *e)
 {
@@ -298,7 +310,7 @@ ear_over(struct stream *s, const struct err *e)
 	if (s->status == 405 || (refused && s->status / 100 == 2))
 		return false; /* it has none */
 	if (refused)
-		stream__refused(s);
+		ear_refused(s);
 	else if (stream_again(s))
 		return true;
 	else if (s->fault)

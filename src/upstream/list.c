@@ -3,7 +3,8 @@
  *
  * One reading at a time, and not more often than once a second, less often when it costs us much:
  * however often an upstream says that a list has changed, it costs us one more reading, and never
- * more than a small part of our time.
+ * more than a small part of our time. One that does not say so is asked again when somebody looks
+ * at what has grown old.
  */
 
 #include "upstream/inside.h"
@@ -215,6 +216,7 @@ listing_take(struct listing *ls)
 	bool new = false;
 
 	ls->fails = 0;
+	ls->held = ls->pages ? ls->hint : (struct mcp_hint){0};
 	buf_addz(&ls->items, ls->count ? "]" : "[]");
 	int rc = buf_failed(&ls->items)
 		     ? err_plain(&e, E_NOMEM)
@@ -241,12 +243,13 @@ listing_failed(struct listing *ls, const struct reply *r)
 	struct upstream *u = ls->u;
 	int64_t code = r->error ? rpc_error_code(r->error) : 0;
 
-	if (r->status == 404 && u->era == ERA_LEGACY && u->spec.kind == UPSTREAM_HTTP &&
-	    u->phase == PHASE_READY) {
+	if (u->phase == PHASE_READY && upstream__lost_session(u, r)) {
 		listing_reset(ls);
 		upstream__reladder(u); /* the session is lost: a new one is listed anew */
 		return;
 	}
+	if (upstream__doubts_session(u, r))
+		(void)upstream__knock(u);
 	if (code == RPC_NO_METHOD && ls->pages == 0) {
 		listing_reset(ls); /* it has none of these */
 		listing_take(ls);
@@ -298,7 +301,7 @@ page_take(struct ask *a, const struct reply *r)
 		listing_failed(ls, r->result ? &(struct reply){.code = E_EXECUTION, .err = &e} : r);
 		return;
 	}
-	ls->pages++;
+	ls->hint = ls->pages++ ? mcp_hint_both(ls->hint, mcp_hint(r->result)) : mcp_hint(r->result);
 	bool room = items_add(ls, items);
 	if (!cursor.ptr) {
 		listing_take(ls);
@@ -396,6 +399,29 @@ listing__changed(struct listing *ls)
 		listing__start(ls);
 	else
 		read_later(ls, rest);
+}
+
+/* Will it say when this is another? A stream of a legacy server over HTTP may have been lost, or
+ * never been there. */
+static bool
+is_told(const struct listing *ls)
+{
+	const struct upstream *u = ls->u;
+
+	if (!upstream__has(u, kinds[ls->which].capability, "listChanged"))
+		return false;
+	return u->era == ERA_MODERN ? u->listened : u->spec.kind == UPSTREAM_STDIO;
+}
+
+void
+listing__look(struct listing *ls)
+{
+	struct upstream *u = ls->u;
+	uint64_t age = loop_now_ms(u->set->loop) - ls->read_at;
+
+	if (ls->read && upstream__has(u, kinds[ls->which].capability, NULL) && !is_told(ls) &&
+	    age >= LIMIT_UPSTREAM_STALE_MS && age >= ls->held.ttl_ms)
+		listing__changed(ls);
 }
 
 void

@@ -6,6 +6,9 @@
  * behind the exchange. Over stdio a legacy server does not say for which of its requests it asks:
  * when those under way belong to different clients, it gets an error, also when only one of these
  * could be asked. A person must not answer for another.
+ *
+ * A legacy server may also end a request with an error that sends a person to an address first
+ * (-32042). Its own era knows that; a modern client is asked as by a modern server.
  */
 
 #include "upstream/inside.h"
@@ -321,4 +324,76 @@ plea__modern(struct exchange *x, struct json_doc *doc, const struct json *result
 		return modern_ask(x, doc, requests, e);
 	exchange__send(x); /* "retry immediately" */
 	return 0;
+}
+
+/* ---- legacy: an error that sends a person elsewhere first (-32042) ---- */
+
+static bool
+is_accepted(const struct inquiry_item *item)
+{
+	return str_is(json_str(json_get(item->answer, S("action"))), "accept");
+}
+
+static void
+elsewhere_settled(struct inquiry *q)
+{
+	struct plea *p = q->owner;
+	struct exchange *x = p->x;
+	bool accepted = true;
+
+	for (size_t i = 0; i < q->count; i++)
+		accepted &= is_accepted(&p->items[i]);
+	plea__free(p);
+	exchange__answered(x);
+	if (accepted)
+		exchange__send(x);
+	else
+		exchange__fail_soon(x, E_EXECUTION,
+				    "the server wants somebody to go to an address first, and "
+				    "nobody did");
+}
+
+static bool
+elsewhere_read(struct plea *p, const struct json *list)
+{
+	static const char *const keys[LIMIT_UPSTREAM_INQUIRIES] = {"0",  "1",  "2",  "3",
+								   "4",  "5",  "6",  "7",
+								   "8",  "9",  "10", "11",
+								   "12", "13", "14", "15"};
+	size_t i = 0;
+
+	for (struct json_iter it = json_iter(list); json_next(&it); i++) {
+		p->items[i] = (struct inquiry_item){.key = str_of(keys[i]),
+						    .method = S("elicitation/create"),
+						    .params = it.value};
+		if (mcp_needs(p->items[i].method, it.value) != CAN_ELICIT_URL ||
+		    !json_str(json_get(it.value, S("url"))).len ||
+		    !json_str(json_get(it.value, S("message"))).ptr)
+			return false;
+	}
+	return true;
+}
+
+bool
+plea__elsewhere(struct exchange *x, struct json_doc *doc, const struct json *error)
+{
+	const struct json *list = json_get(json_get(error, S("data")), S("elicitations"));
+	size_t count = json_is(list, JSON_ARRAY) ? json_len(list) : 0;
+	const struct behind *b = x->spec.behind;
+	struct err e;
+
+	/* Legacy clients know this error. */
+	if (!b || b->revision < MCP_2026_07_28 || x->u->era != ERA_LEGACY ||
+	    !may_ask(x->spec.method) || count == 0 || count > LIMIT_UPSTREAM_INQUIRIES ||
+	    x->rounds >= LIMIT_UPSTREAM_ROUNDS)
+		return false;
+	struct plea *p = plea_new(x, doc, count, elsewhere_settled);
+	if (!p)
+		return false;
+	if (!elsewhere_read(p, list) || plea_ask(p, &e) < 0) {
+		plea__free(p);
+		return false;
+	}
+	x->rounds++;
+	return true;
 }

@@ -48,6 +48,19 @@ upstream__has(const struct upstream *u, const char *capability, const char *flag
 	return json_is(c, JSON_OBJECT) && (!flag || json_bool(json_get(c, str_of(flag))));
 }
 
+struct mcp_hint
+upstream_hint(const struct upstream *u, enum upstream_list which)
+{
+	const struct listing *ls = &u->listings[which];
+	struct mcp_hint h = ls->held;
+
+	if (!u->set || u->phase != PHASE_READY || !ls->read || ls->fails)
+		return (struct mcp_hint){0};
+	uint64_t age = loop_now_ms(u->set->loop) - ls->read_at;
+	h.ttl_ms = h.ttl_ms > age ? h.ttl_ms - age : 0;
+	return h;
+}
+
 struct str
 upstream_instructions(const struct upstream *u)
 {

@@ -254,6 +254,7 @@ ready(struct upstream *u)
 	u->retry_at = 0;
 	u->problem = ERR_NONE;
 	u->ready_at = now_ms(u);
+	u->sessions++;
 	u->started_us = clock_wall_us();
 	timer_stop(u->set->loop, &u->retry);
 	move(u, UPSTREAM_STARTED);
@@ -289,6 +290,54 @@ upstream__reladder(struct upstream *u)
 	ladder__climb(u);
 }
 
+/* ---- is our session still there? (legacy, http) ---- */
+
+static bool
+has_sessions(const struct upstream *u)
+{
+	return u->era == ERA_LEGACY && u->spec.kind == UPSTREAM_HTTP;
+}
+
+bool
+upstream__lost_session(const struct upstream *u, const struct reply *r)
+{
+	return has_sessions(u) && r->status == 404;
+}
+
+bool
+upstream__doubts_session(const struct upstream *u, const struct reply *r)
+{
+	return has_sessions(u) && r->status == 400;
+}
+
+static void
+knocked(struct ask *a, const struct reply *r)
+{
+	struct upstream *u = CONTAINER_OF(a, struct upstream, knock);
+	bool lost = r->status == 404 || r->status == 400;
+
+	if (lost && u->knocked_at == u->sessions)
+		upstream__reladder(u);
+	exchange__knocked(u, lost);
+}
+
+bool
+upstream__knock(struct upstream *u)
+{
+	struct ask_spec s = {.method = S("ping"),
+			     .era = ERA_LEGACY,
+			     .timeout_ms = LIMIT_UPSTREAM_PING_MS};
+	struct err e;
+
+	if (u->knock.id)
+		return true;
+	if (u->phase != PHASE_READY || !has_sessions(u))
+		return false;
+	u->knocked_at = u->sessions;
+	u->knock.answer = knocked;
+	return ask__send(u, &u->knock, &s, &e) == 0;
+}
+
 /* ---- the end ---- */
 
 /* Requests of our own are forgotten: an answer that still comes must not go on with the start. */
@@ -297,6 +346,7 @@ own_asks_end(struct upstream *u)
 {
 	ask__forget(&u->climb);
 	ask__forget(&u->ping);
+	ask__forget(&u->knock);
 	subscriptions__end(u);
 	for (int i = 0; i < LIST__COUNT; i++)
 		listing__stop(&u->listings[i]);
@@ -625,6 +675,26 @@ upstream_unref(struct upstream *u)
 }
 
 /* ---- what people ask of it ---- */
+
+void
+upstream_look(struct upstream *u)
+{
+	bool asleep = u->state == UPSTREAM_KNOWN || (u->state == UPSTREAM_FAILED && u->away);
+
+	if (!u->set || is_leaving(u) || u->spec.problem.ptr)
+		return;
+	for (int i = 0; u->phase == PHASE_READY && i < LIST__COUNT; i++)
+		listing__look(&u->listings[i]);
+	if (u->phase == PHASE_DOWN && u->spec.kind == UPSTREAM_HTTP && asleep)
+		upstream__need(u);
+}
+
+void
+upstreams_look(struct upstreams *us)
+{
+	for (size_t i = 0; us && i < upstreams_count(us); i++)
+		upstream_look(upstream_at(us, i));
+}
 
 int
 upstream_accept(struct upstream *u, struct str tool, struct err *e)

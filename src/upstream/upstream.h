@@ -149,6 +149,13 @@ bool upstream_known(const struct upstream *u); /* its lists have been read, now 
 /* An array of what prompts/list... gave, all pages; never NULL; empty when unknown. LIST_TOOLS:
  * the accepted definitions, by name. */
 const struct json *upstream_list(const struct upstream *u, enum upstream_list which);
+/* How long that may be held by others. */
+struct mcp_hint upstream_hint(const struct upstream *u, enum upstream_list which);
+/* Somebody looks at its lists. Those that are old, and of which it does not tell when they change,
+ * are read again; a server over HTTP that was not asked yet in our time is. Nobody waits for that:
+ * what is new comes as news. */
+void upstream_look(struct upstream *u);
+void upstreams_look(struct upstreams *us); /* of all; takes NULL */
 size_t upstream_tool_count(const struct upstream *u);
 const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i); /* by name */
 /* How many of them can be used: whoever puts them into the catalog says so, for upstream_write. */

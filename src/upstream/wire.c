@@ -602,4 +602,15 @@ hear_closed(void *arg, const struct err *how)
 	upstream__closed(arg, how);
 }
 
-const struct link_events wire__events = {hear, hear_failed, hear_anything, hear_closed, NULL};
+static void
+hear_no_more(void *arg, int status)
+{
+	if (status == 400 || status == 404)
+		(void)upstream__knock(arg);
+}
+
+const struct link_events wire__events = {.message = hear,
+					 .failed = hear_failed,
+					 .alive = hear_anything,
+					 .closed = hear_closed,
+					 .unheard = hear_no_more};

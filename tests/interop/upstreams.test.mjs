@@ -57,6 +57,18 @@ const text = (result) => result.content.map((block) => block.text).join("\n");
 const everything = () => ({ everything: from("server-everything", "stdio") });
 // Its tools that ask the client come only after it has heard what the client can do.
 const whole = (box) => until(async () => (await box.ask("GET", "/servers")).servers[0].tools >= 16, "all tools of server-everything are known");
+const freePort = () => new Promise((give) => {
+	const probe = net.createServer().listen(0, "127.0.0.1", () => { const { port } = probe.address(); probe.close(() => give(port)); });
+});
+async function everythingOverHttp(way, port, words) {
+	const server = beside(node, ["--require", path.join(FIXTURE, "loopback.cjs"), ...from("server-everything", way).args],
+		{ env: { PATH: process.env.PATH, PORT: String(port) } });
+	await until(() => server.log().includes(words), "server-everything listens", 60).catch(async (e) => {
+		await server.end();
+		throw e;
+	});
+	return server;
+}
 const inEachEra = (name, test) => Object.keys(ERAS).map((era) => [`${name}, ${era}`, (box) => test(box, era)]);
 
 await runTests([
@@ -177,14 +189,25 @@ await runTests([
 		}));
 		assert.equal(asked.bob, 0);
 	}),
-	["a server of 2024-11-05 over HTTP+SSE is one as any other", async (box) => {
-		const port = await new Promise((give) => {
-			const probe = net.createServer().listen(0, "127.0.0.1", () => { const { port } = probe.address(); probe.close(() => give(port)); });
-		});
-		const server = beside(node, ["--require", path.join(FIXTURE, "loopback.cjs"), ...from("server-everything", "sse").args],
-			{ env: { PATH: process.env.PATH, PORT: String(port) } });
+	["a server over HTTP that was started again is used as before", async (box) => {
+		const port = await freePort();
+		let server = await everythingOverHttp("streamableHttp", port, "listening on port");
 		try {
-			await until(() => server.log().includes("running on port"), "server-everything listens");
+			await box.serveWith({ everything: { url: `http://127.0.0.1:${port}/mcp`, trust: true } });
+			await connected(box, "legacy", "/mcp/all", async ({ call }) => {
+				assert.equal(text(await call("everything__get-sum", { a: 2, b: 3 })), "The sum of 2 and 3 is 5.");
+				await server.end();
+				server = await everythingOverHttp("streamableHttp", port, "listening on port");
+				assert.equal(text(await call("everything__get-sum", { a: 2, b: 4 })), "The sum of 2 and 4 is 6.");
+			});
+		} finally {
+			await server.end();
+		}
+	}],
+	["a server of 2024-11-05 over HTTP+SSE is one as any other", async (box) => {
+		const port = await freePort();
+		const server = await everythingOverHttp("sse", port, "running on port");
+		try {
 			await box.serveWith({ everything: { url: `http://127.0.0.1:${port}/sse`, trust: true } });
 			await whole(box);
 			for (const era of Object.keys(ERAS)) {

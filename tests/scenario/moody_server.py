@@ -3,7 +3,7 @@
     moody_server.py DIR
 
 DIR/starts and DIR/moods hold words, one a line; each start and each call of a tool takes the first and leaves the rest; none
-left means `fine`. A start may `die`. A call may `crash` (it has been noted), `hang` (it never answers), be `late` (it answers
+left means `fine`. A start may `die`, or be `slow` (longer than the deadlines of the tests). A call may `crash` (it has been noted), `hang` (it never answers), be `late` (it answers
 after the deadlines of the tests, whether it was cancelled or not), or be an `error` of the tool. DIR/calls gets the name of every
 tool that was called.
 """
@@ -15,6 +15,7 @@ import time
 
 folder = sys.argv[1]
 LATE_SECONDS = 2
+SLOW_SECONDS = 4
 SIZES = {"type": "object", "properties": {"bytes": {"type": "integer"}, "blocks": {"type": "string"}}}
 TOOLS = [
     {"name": "look", "description": "Reads.", "inputSchema": SIZES, "annotations": {"readOnlyHint": True}},
@@ -65,8 +66,11 @@ def call(id, params):
         say(id, content(params.get("arguments")))
 
 
-if take("starts") == "die":
+start = take("starts")
+if start == "die":
     os._exit(4)
+if start == "slow":
+    time.sleep(SLOW_SECONDS)
 for line in sys.stdin:
     message = json.loads(line)
     method, id = message.get("method"), message.get("id")

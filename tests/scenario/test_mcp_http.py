@@ -156,7 +156,7 @@ class Session(Peer):
 # A legacy server that wants things while it works, and tells when its lists change.
 SERVER = r'''
 import json, os, sys, threading, time
-lock, waiting, subscribed = threading.Lock(), {}, []
+lock, waiting, subscribed, visits = threading.Lock(), {}, [], []
 def write(message):
     with lock:
         print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
@@ -190,6 +190,11 @@ def call(params):
         return text("told")
     if name == "url_first":
         raise LookupError("e3")
+    if name == "url_until":
+        visits.append(1)
+        if len(visits) < 3:
+            raise LookupError("e4")
+        return text("been there")
     if name == "url_done":
         ask("elicitation/create", {"mode": "url", "elicitationId": "e2", "url": "https://example.org/", "message": "Go"})
         write({"method": "notifications/elicitation/complete", "params": {"elicitationId": "e2"}})
@@ -239,7 +244,7 @@ def tool(name, **more):
 HEADER = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 LISTS = {
     "tools/list": {"tools": [tool(n) for n in ("form", "twice", "url", "model", "progress", "log", "prompts", "update", "big", "keys", "sure", "meta",
-                                               "form_then_model", "url_done", "url_first", "complete", "log_when_told", "subscribed", "drop")] + [tool("marked", **HEADER)]},
+                                               "form_then_model", "url_done", "url_first", "complete", "log_when_told", "subscribed", "drop", "url_until")] + [tool("marked", **HEADER)]},
     "prompts/list": {"prompts": [{"name": "p"}]},
     "resources/list": {"resources": [{"uri": "mem://a", "name": "a"}, {"uri": "mem://b", "name": "b"}]},
     "resources/templates/list": {"resourceTemplates": []},
@@ -1008,6 +1013,28 @@ def test_5_a_form_elsewhere_that_is_complete_is_told_to_who_was_asked(box):
         if m.get("method") == "elicitation/create":
             alone.answer(m["id"], {"action": "accept"})
     assert got == ["elicitation/create", "notifications/elicitation/complete", None], "while the request is open it goes with that"
+
+
+def test_5_a_modern_client_is_sent_elsewhere_when_that_comes_first(box):
+    """A legacy server says so with an error that the modern era does not have."""
+    g = with_server(box)
+    c = Modern(g, capabilities=FORM)
+
+    def asked(answer):
+        result = answer.last()["result"]
+        assert result["resultType"] == "input_required", result
+        (key, request), = result["inputRequests"].items()
+        assert request == {"method": "elicitation/create", "params": {"mode": "url", "url": "https://example.org/", "message": "s asks: Go"}}, request
+        return lambda action: {"inputResponses": {key: {"action": action}}, "requestState": result["requestState"]}
+    again = asked(c.call("s__url_until"))
+    again = asked(c.call("s__url_until", extra=again("accept"), id=2))  # not done there yet
+    done = c.call("s__url_until", extra=again("accept"), id=3).last()["result"]
+    assert done["content"][0]["text"] == "been there" and not done["isError"], done
+    no = c.call("s__url_first", extra=asked(c.call("s__url_first"))("decline"), id=4).last()["result"]
+    assert no["isError"] and "address" in no["content"][0]["text"], no
+    # Who cannot be sent anywhere gets the words of the server.
+    plain = Modern(g).call("s__url_first").last()["result"]
+    assert plain["isError"] and "go there first" in plain["content"][0]["text"], plain
 
 
 def test_5_a_retry_is_asked_what_it_declares_itself(box):

@@ -174,6 +174,32 @@ def test_6_a_late_answer_is_thrown_away_and_told(box):
     assert g.call(s, "m__look", {}).text == "xxxx"
 
 
+def test_5_the_time_of_a_tool_begins_when_its_server_has_it(box):
+    """Not while the server is started, nor while it has others to serve."""
+    g = serve(box, {"m__*": {"timeout_seconds": 3, "max_seconds": 60}}, idle_stop=1, concurrency=1)
+    until(lambda: server_of(g)["state"] == "known", "it is ended, for nobody uses it")
+    plan(box, "starts", "slow")  # for 4 seconds
+    plan(box, "moods", "late", "late")  # by 2 seconds each
+    turns = [(s, g.start(s, "m__pay", {"bytes": n})["turn_id"]) for n in (1, 2) for s in [g.session()]]
+    for s, turn in turns:
+        call = g.turn(s, turn)["calls"][0]
+        assert call["is_error"] is False, call
+    assert calls(box) == ["pay", "pay"]
+
+
+def test_5_a_call_its_server_never_had_time_for_was_not_made(box):
+    g = serve(box, {"m__pay": {"timeout_seconds": 1, "max_seconds": 2}, "m__look": {"timeout_seconds": 60}}, concurrency=1)
+    plan(box, "moods", "hang")
+    other = g.session()
+    open_turn = g.start(other, "m__look", {})
+    until(lambda: calls(box) == ["look"], "the server is at work")
+    s = g.session()
+    result = g.call(s, "m__pay", {})
+    assert result.error_class == "timeout" and "was not begun" in result.text and "not known" not in result.text, result.text
+    assert calls(box) == ["look"] and server_of(g)["breaker"] == "closed"
+    g.ok("POST", "/sessions/%s/turns/%s/cancel" % (other, open_turn["turn_id"]))
+
+
 # Breakers
 
 

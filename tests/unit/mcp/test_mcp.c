@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include "json/parsed.h"
+#include "base/limits.h"
 #include "mcp/mcp.h"
 
 static void
@@ -145,6 +146,39 @@ writes_what_it_reads(void **state)
 	}
 }
 
+static void
+reads_how_long_a_result_may_be_held(void **state)
+{
+	static const struct {
+		const char *result;
+		struct mcp_hint hint;
+	} cases[] = {
+	    {"{\"ttlMs\":5000,\"cacheScope\":\"public\"}", {5000, true}},
+	    {"{\"ttlMs\":5000,\"cacheScope\":\"private\"}", {5000, false}},
+	    {"{\"ttlMs\":5000}", {5000, false}},
+	    {"{\"ttlMs\":0,\"cacheScope\":\"public\"}", {0, true}},
+	    {"{\"ttlMs\":9000000000000,\"cacheScope\":\"PUBLIC\"}", {LIMIT_MCP_TTL_MS, false}},
+	    {"{\"ttlMs\":-1,\"cacheScope\":\"public\"}", {0, false}},
+	    {"{\"ttlMs\":1.5,\"cacheScope\":\"public\"}", {0, false}},
+	    {"{\"ttlMs\":\"5\",\"cacheScope\":\"public\"}", {0, false}},
+	    {"{\"cacheScope\":\"public\"}", {0, false}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct json_doc *doc = parsed(cases[i].result);
+		struct mcp_hint hint = mcp_hint(json_root(doc));
+		if (hint.ttl_ms != cases[i].hint.ttl_ms ||
+		    hint.everybody != cases[i].hint.everybody)
+			fail_msg("%s: %llu", cases[i].result, (unsigned long long)hint.ttl_ms);
+		json_doc_unref(doc);
+	}
+	struct mcp_hint both =
+	    mcp_hint_both((struct mcp_hint){5, true}, (struct mcp_hint){7, false});
+	assert_int_equal(both.ttl_ms, 5);
+	assert_false(both.everybody);
+}
+
 int
 main(void)
 {
@@ -156,6 +190,7 @@ main(void)
 	    cmocka_unit_test(reads_what_a_client_can),
 	    cmocka_unit_test(knows_what_a_question_needs),
 	    cmocka_unit_test(writes_what_it_reads),
+	    cmocka_unit_test(reads_how_long_a_result_may_be_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,16 +11,23 @@ usage: fake_http.py [word...]     words say how it behaves:
   html            every answer is 200 with HTML
   sessions        initialize gives a session; what has none, or an old one, is 404
   lose-once       the session is lost before the first tools/call
+  lose-if=FILE    the session is lost once there is such a file, which goes then
+  lost=N          what a request without a session gets instead of 404, with an error of the transport
+  lost-text=N     the same, in plain words
+  ear             GET gives a stream, which ends with the session
   header-once     the first tools/call is 400 with -32020
   stream          tools/call answers with an event stream, with progress and a message before
   old             HTTP+SSE of 2024-11-05: a GET gives a stream, which names the address to post to
   old=URL         the same, and this is the address
+  more-if=FILE    there is one more tool, "later", once there is such a file
+  ttl=MS          what is listed may be held so long, by everybody
   calls=FILE      appends a line for each tools/call that is done
 """
 import json
 import os
 import queue
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 WORDS = sys.argv[1:]
@@ -45,7 +52,7 @@ def first(word):
 
 
 TOOLS = [{"name": n, "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
-         for n in ("echo", "missing")] + [
+         for n in ("echo", "missing", "half_done")] + [
     {"name": "bad_header", "inputSchema": {"type": "object", "properties": {
         "a": {"type": "number", "x-mcp-header": "A"}}}}]
 
@@ -80,6 +87,8 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(status, json.dumps({"jsonrpc": "2.0", "id": id, "error": e}).encode())
 
     def do_GET(self):
+        if has("ear"):
+            return self.listen()
         if not has("old") and not value("old"):
             return self.reply(405)
         self.send_response(200)
@@ -88,6 +97,28 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"event: endpoint\ndata: %s\n\n" % (value("old") or "/message").encode())
         while True:
             self.wfile.write(b"event: message\ndata: %s\n\n" % line.get())
+
+    def is_lost(self):
+        if value("lose-if") and os.path.exists(value("lose-if")):
+            os.remove(value("lose-if"))
+            session[0] += 1
+        return has("sessions") and self.headers.get("Mcp-Session-Id") != str(session[0])
+
+    def refuse(self):
+        if value("lost-text"):
+            return self.reply(int(value("lost-text")), b"Invalid session", "text/plain")
+        self.error(int(value("lost") or 404), None, -32000 if value("lost") else -32001, "No valid session ID provided")
+
+    def listen(self):
+        if self.is_lost():
+            return self.refuse()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        self.wfile.write(b"retry: 100\n: here\n\n")
+        while not self.is_lost():
+            time.sleep(0.01)
 
     def do_DELETE(self):
         self.reply(200)
@@ -107,8 +138,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.initialize(id)
         if method == "tools/call" and first("lose-once"):
             session[0] += 1
-        if has("sessions") and self.headers.get("Mcp-Session-Id") != str(session[0]):
-            return self.error(404, None, -32001, "Session not found")
+        if self.is_lost():
+            return self.refuse()
         if id is None:
             return self.reply(202)
         self.request_take(method, id, m)
@@ -136,7 +167,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def request_take(self, method, id, m):
         if method == "tools/list":
-            self.result(id, {"tools": TOOLS})
+            later = [dict(TOOLS[0], name="later")] if value("more-if") and has("more") else []
+            hints = {"ttlMs": int(value("ttl")), "cacheScope": "public"} if value("ttl") else {}
+            self.result(id, {"tools": TOOLS + later, **hints})
         elif method != "tools/call":
             self.error(404 if has("modern") else 200, id, -32601)
         elif first("header-once"):
@@ -152,6 +185,8 @@ class Handler(BaseHTTPRequestHandler):
         if value("calls"):
             with open(value("calls"), "a") as f:
                 f.write("call\n")
+        if m["params"]["name"] == "half_done":
+            return self.error(400, id, -32000, "it failed in the middle")
         self.result(id, {"content": [{"type": "text", "text": m["params"]["arguments"].get("text", "")}]})
 
     def stream(self, id, m):
