@@ -21,7 +21,7 @@
 #include "json/json.h"
 #include "json/write.h"
 
-#define LANE_BYTES (64 * KIB)
+#define LANE_BYTES (256 * KIB)
 #define HELLO_BYTES (64 * KIB)
 #define HELLO_MS 10000
 #define LINGER_MS 2000 /* for answers after the client has ended */
@@ -189,22 +189,66 @@ lane_done(struct lane *l)
 }
 
 static void
+line_forget(struct lane *l)
+{
+	l->begun = 0;
+	l->answers = l->skipping = false;
+	buf_reset(&l->line);
+}
+
+/* Our own gateway writes answers so, and nothing of one matters here but its id. {NULL,0}: this is
+ * another line, or its beginning is not all here. */
+static struct str
+answer_id(struct str line)
+{
+	struct str head = S("{\"jsonrpc\":\"2.0\",\"id\":"), rest = str_from(line, head.len);
+	bool quoted = rest.len > 0 && rest.ptr[0] == '"';
+	size_t len = quoted ? 1 : 0;
+
+	if (!str_starts(line, head))
+		return (struct str){NULL, 0};
+	while (len < rest.len && (quoted ? rest.ptr[len] != '"' && rest.ptr[len] != '\\'
+					 : strchr("-0123456789", rest.ptr[len]) != NULL))
+		len++;
+	len += quoted;
+	struct str behind = str_from(rest, len);
+	bool whole = str_starts(behind, S(",\"result\":")) || str_starts(behind, S(",\"error\":"));
+	return whole ? str_upto(rest, len) : (struct str){NULL, 0};
+}
+
+static void
+line_grows(struct relay *r, struct lane *l, struct str part)
+{
+	if (l->begun == 0 && l == &r->down) {
+		struct str id = answer_id(part);
+		l->answers = id.ptr && !str_eq(id, buf_str(&r->hello_id));
+		if (l->answers)
+			buf_add(&l->line, id);
+	}
+	l->begun += part.len;
+	if (!l->answers)
+		buf_add(&l->line, part);
+	if (buf_failed(&l->line)) {
+		l->skipping = true;
+		buf_reset(&l->line);
+	}
+}
+
+static void
 lane_hear(struct relay *r, struct lane *l, struct str bytes)
 {
 	ptrdiff_t at;
 
 	for (; (at = str_index(bytes, '\n')) >= 0; bytes = str_from(bytes, (size_t)at + 1)) {
-		buf_add(&l->line, str_upto(bytes, (size_t)at));
-		if (!l->skipping && !buf_failed(&l->line))
+		line_grows(r, l, str_upto(bytes, (size_t)at));
+		if (l->answers)
+			waiting_drop(waiting_find(r, buf_str(&l->line)));
+		else if (!l->skipping)
 			line_heard(r, l);
-		l->skipping = false;
-		buf_reset(&l->line);
+		line_forget(l);
 	}
-	buf_add(&l->line, bytes);
-	if (buf_failed(&l->line)) {
-		l->skipping = true;
-		buf_reset(&l->line);
-	}
+	if (bytes.len > 0)
+		line_grows(r, l, bytes);
 }
 
 static void
@@ -227,9 +271,9 @@ static size_t
 lane_ready(const struct lane *l)
 {
 	bool whole = l->skipping || l->held.len >= LANE_BYTES ||
-		     l->held.len < l->line.len; /* its beginning has gone already */
+		     l->held.len < l->begun; /* its beginning has gone already */
 
-	return whole ? l->held.len : l->held.len - l->line.len;
+	return whole ? l->held.len : l->held.len - l->begun;
 }
 
 /* A pipe that may block is never given more than it has room for: poll promises PIPE_BUF. */
@@ -291,7 +335,7 @@ relay_step(struct relay *r, int timeout_ms)
 	if (on[0].revents)
 		lane_read(r, up);
 	if (up->ended)
-		buf_reset(&up->line); /* the last line needs no end */
+		line_forget(up); /* the last line needs no end */
 	if (on[1].revents)
 		lane_read(r, down);
 	if (on[2].revents && !lane_write(up))
@@ -306,12 +350,11 @@ relay_step(struct relay *r, int timeout_ms)
 static void
 cut_line(struct lane *down)
 {
-	if (down->line.len && down->line.len <= down->held.len)
-		down->held.len -= down->line.len;
-	else if (down->line.len || down->skipping)
+	if (down->begun <= down->held.len)
+		down->held.len -= down->begun;
+	else
 		buf_addc(&down->held, '\n'); /* its beginning is with the client already */
-	buf_reset(&down->line);
-	down->skipping = false;
+	line_forget(down);
 }
 
 static void

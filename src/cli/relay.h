@@ -21,8 +21,10 @@ struct lane {
 	bool owned;      /* `to` is ours, and does not block */
 	bool ended;      /* nothing more comes from `from` */
 	struct buf held; /* read, not yet written */
-	struct buf line; /* the beginning of a line not yet whole */
-	bool skipping;   /* that line is too long to be looked at */
+	size_t begun;    /* so many bytes of a line that is not yet whole were read */
+	struct buf line; /* these, if they have to be looked at; of an answer, its id alone */
+	bool answers;    /* that line is the answer to a request */
+	bool skipping;   /* it is too long to be looked at */
 };
 
 struct relay {

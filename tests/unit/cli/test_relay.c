@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -134,6 +135,74 @@ who_waits_is_told_when_the_gateway_is_lost(void **state)
 	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
 	assert_gives(e.out[0], "{\"id\":1,\"result\":{}}\n{\"id\":\"x\",\"method\":\"ask\"}\n"
 			       "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":" LOST "}\n");
+	ends_close(&e, &r);
+}
+
+#define ANSWER(id, rest) "{\"jsonrpc\":\"2.0\",\"id\":" id "," rest
+
+/* As our own gateway writes answers: of these nothing but the id is looked at. */
+static void
+test_5_an_answer_counts_when_it_is_whole(void **state)
+{
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	ends_open(&e, &r);
+	put(e.in[1], "{\"id\":1,\"method\":\"a\"}\n{\"id\":\"x\\\"y\",\"method\":\"b\"}\n"
+		     "{\"id\":-2,\"method\":\"c\"}\n{\"id\":\"z\",\"method\":\"d\"}\n");
+	put(e.wire[1],
+	    ANSWER("\"x\\\"y\"", "\"result\":{}}\n") ANSWER("1", "\"error\":{}}\n")
+		ANSWER("\"z\"", "\"method\":\"ask\"}\n") ANSWER("-2", "\"result\":{\"half\":"));
+	end_close(&e.wire[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_LOST);
+	assert_gives(e.out[0],
+		     ANSWER("\"x\\\"y\"", "\"result\":{}}\n") ANSWER("1", "\"error\":{}}\n")
+			 ANSWER("\"z\"", "\"method\":\"ask\"}\n")
+			     ANSWER("-2", "\"error\":" LOST "}\n")
+				 ANSWER("\"z\"", "\"error\":" LOST "}\n"));
+	ends_close(&e, &r);
+}
+
+#define PIECE (KIB * 48)
+
+/* Longer than the relay holds, in pieces, to a client that reads slowly. */
+static void
+test_5_a_long_answer_passes_whole(void **state)
+{
+	static char text[20 * PIECE], came[sizeof(text)];
+	size_t sent = 0, read_so_far = 0;
+	struct relay r;
+	struct ends e;
+
+	(void)state;
+	memset(text, 'a', sizeof(text));
+	memcpy(text, S(ANSWER("1", "\"result\":\"")).ptr, S(ANSWER("1", "\"result\":\"")).len);
+	memcpy(text + sizeof(text) - 3, "\"}\n", 3);
+	ends_open(&e, &r);
+	put(e.in[1], "{\"id\":1,\"method\":\"a\"}\n");
+	pid_t gateway = fork();
+	if (gateway == 0) {
+		for (; sent < sizeof(text); sent += PIECE)
+			if (write(e.wire[1], text + sent, PIECE) != PIECE)
+				_exit(1);
+		_exit(0);
+	}
+	pid_t client = fork();
+	if (client == 0) {
+		end_close(&e.out[1]), end_close(&e.in[1]);
+		for (ssize_t n; (n = read(e.out[0], came + read_so_far, 1000)) > 0;)
+			if ((read_so_far += (size_t)n) == sizeof(came))
+				_exit(memcmp(text, came, sizeof(text)) == 0 ? 0 : 1);
+		_exit(2);
+	}
+	end_close(&e.wire[1]), end_close(&e.in[1]);
+	assert_int_equal(run(&r, &e, S("")), RELAY_OVER);
+	int status;
+	assert_int_equal(waitpid(client, &status, 0), client);
+	assert_int_equal(status, 0);
+	assert_int_equal(waitpid(gateway, &status, 0), gateway);
+	assert_int_equal(status, 0);
 	ends_close(&e, &r);
 }
 
@@ -270,6 +339,8 @@ main(void)
 	    cmocka_unit_test(answers_come_through_after_the_client_has_ended),
 	    cmocka_unit_test(a_gateway_that_goes_away_is_noticed),
 	    cmocka_unit_test(who_waits_is_told_when_the_gateway_is_lost),
+	    cmocka_unit_test(test_5_an_answer_counts_when_it_is_whole),
+	    cmocka_unit_test(test_5_a_long_answer_passes_whole),
 	    cmocka_unit_test(the_next_gateway_hears_what_the_client_began_with),
 	    cmocka_unit_test(an_initialize_that_was_refused_is_not_said_again),
 	    cmocka_unit_test(an_initialize_without_an_answer_is_answered_by_the_next),
