@@ -229,11 +229,18 @@ tells_all(const struct tool *t)
 	return !t->server.ptr && str_starts(t->id, S("builtin:")) && t->capability == CAP_WRITE;
 }
 
-/* The server did not even look at it, by the meaning of these codes. */
+/* The server did not even look at it, or wants something of the client first, by the meaning of
+ * these codes. */
 static bool
 is_rpc_refusal(int64_t code)
 {
-	return code == -32700 || code == -32600 || code == -32601 || code == -32602;
+	static const int64_t codes[] = {RPC_PARSE,  RPC_INVALID,    RPC_NO_METHOD,
+					RPC_PARAMS, RPC_CAPABILITY, RPC_LEGACY_URL_NEEDED};
+
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+		if (code == codes[i])
+			return true;
+	return false;
 }
 
 static bool

@@ -506,7 +506,8 @@ mcp_relay(struct mcp_request *q, const struct json *result)
 {
 	struct buf b;
 
-	if (!q->park) /* what was asked for more is for this one alone */
+	/* What was answered for it is for this one alone. */
+	if (!q->park && !json_get(q->rpc.params, S("inputResponses")))
 		q->hint = mcp_hint(result);
 	struct jw w = mcp_begin(q, &b);
 	era_write_result(&w, result, q->revision);

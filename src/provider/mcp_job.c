@@ -215,10 +215,11 @@ errand_over(struct exchange *x, const struct exchange_end *end, void *arg)
 	j->out.broke = end->broke;
 	j->out.layers = upstream_layers(mcp__upstream(j->tool->provider, j->tool));
 	j->out.never_left = !end->sent;
+	j->out.refused = end->refused;
 	if (end->code < 0) {
 		j->out.err = end->err;
-		if (end->sent && j->reversibility > REV_IDEMPOTENT && end->code != E_CANCELLED &&
-		    end->code != E_TIMEOUT)
+		if (end->sent && !end->refused && j->reversibility > REV_IDEMPOTENT &&
+		    end->code != E_CANCELLED && end->code != E_TIMEOUT)
 			add_doubt(&j->out.err);
 	} else if (end->error) {
 		take_error(j, end->error);

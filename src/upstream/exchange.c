@@ -377,6 +377,7 @@ hop_error(struct exchange *x, int64_t code, const struct json *error)
 		    ? "the server finds headers and body at odds: %.*s"
 		    : "the server speaks no version of the protocol that we do: %.*s",
 		STR_ARG(message));
+	x->end.refused = true;
 	exchange__fail(x, &e);
 }
 

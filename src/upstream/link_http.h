@@ -80,6 +80,7 @@ struct stream {
 	unsigned retry_after_ms; /* as it says; 0: it does not */
 	enum stream_content content;
 	struct buf body; /* JSON, or what came instead of an answer */
+	char moved[128]; /* where it says that it is: a path, or another host; "": it does not */
 	struct sse_reader events;
 	size_t held;        /* its share of the link's */
 	struct buf last_id; /* of the last whole event */

@@ -2,6 +2,10 @@
 
 #include "upstream/link_http.h"
 
+#include <stdio.h>
+
+#include "net/url.h"
+
 /* Messages */
 
 static bool
@@ -161,6 +165,24 @@ retry_after_ms(struct str text)
 					     : (unsigned)seconds * 1000;
 }
 
+/* For people: a path of the same server, or another host. There may be secrets in the rest. */
+static void
+moved_note(struct stream *s, struct str location)
+{
+	struct buf whole = BUF_INIT(LIMIT_HTTP_FIELD);
+	struct url here, there;
+	struct err e;
+
+	if (location.len && url_split(str_of(s->web->url), &here, &e) == 0 &&
+	    url_resolve(&here, location, &whole, &e) == 0 &&
+	    url_split(buf_str(&whole), &there, &e) == 0) {
+		struct str shown = url_same_origin(&here, &there) ? there.path : there.authority;
+		snprintf(s->moved, sizeof(s->moved), "%.*s",
+			 STR_ARG(str_utf8_upto(shown, sizeof(s->moved) - 1)));
+	}
+	buf_done(&whole);
+}
+
 void
 stream__head(struct fetch *f, int status, void *arg)
 {
@@ -172,6 +194,8 @@ stream__head(struct fetch *f, int status, void *arg)
 	s->status = status;
 	s->retry_after_ms = retry_after_ms(fetch_header(f, "Retry-After"));
 	s->content = content_of(s, status, type);
+	if (status / 100 == 3)
+		moved_note(s, fetch_header(f, "Location"));
 	s->heard |= s->content == CONTENT_EVENTS;
 	s->body.max = s->content == CONTENT_JSON ? LIMIT_LINE_BYTES : LIMIT_LINK_PROBLEM;
 	if (s->initializes && status / 100 == 2)

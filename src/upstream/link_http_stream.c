@@ -127,7 +127,7 @@ static const struct {
 };
 
 static void
-refusal_explain(int status, struct err *e)
+refusal_explain(int status, const char *moved, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
 		if (refusals[i].status == status) {
@@ -135,7 +135,12 @@ refusal_explain(int status, struct err *e)
 				refusals[i].text);
 			return;
 		}
-	if (status / 100 == 3)
+	if (status / 100 == 3 && moved[0])
+		err_set(e, E_EXECUTION,
+			"the server answers with HTTP %d: it is at %s, and is not followed there; "
+			"write that into its url",
+			status, moved);
+	else if (status / 100 == 3)
 		err_set(e, E_EXECUTION,
 			"the server answers with HTTP %d: it is elsewhere, and is not followed",
 			status);
@@ -152,7 +157,7 @@ stream__refused(struct stream *s)
 
 	if (s->status == 404 && s->with_session && s->session == w->sessions)
 		w->session_lost = true;
-	refusal_explain(s->status, &e);
+	refusal_explain(s->status, s->moved, &e);
 	e.retry_after_ms = s->retry_after_ms;
 	stream_fail(s, s->status, &e);
 }

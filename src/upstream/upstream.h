@@ -192,6 +192,7 @@ struct exchange_end {
 	int code;          /* 0: answered: one of result and error is set */
 	struct str server; /* its name; borrowed */
 	bool sent;         /* it may have reached the upstream: what it does may be done */
+	bool refused;      /* it says that it did not do it */
 	bool broke;        /* it failed on the way there or back, or the upstream has no time for
 			      it (HTTP 429, 503): another try may do better */
 	unsigned retry_after_ms; /* then, as the upstream says; 0: it does not */

@@ -149,6 +149,10 @@ class Modern2026:
             if PREFIX + "logLevel" in meta:
                 to.event({"method": "notifications/message", "params": {"level": "warning", "data": meta[PREFIX + "logLevel"]}})
             to.event({"id": id, "result": {"resultType": "complete", **text("said")}})
+        elif name == "wrong_header":
+            to.error(id, -32020, "Mcp-Name is not what the body says", 400)
+        elif name == "wrong_version":
+            to.error(id, -32022, "not spoken here", 400, supported=[VERSION])
         elif name == "needs":
             to.error(id, -32021, "it needs a model", 400, requiredCapabilities={"sampling": {}})
         else:

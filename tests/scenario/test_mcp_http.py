@@ -1037,6 +1037,16 @@ def test_5_a_modern_client_is_sent_elsewhere_when_that_comes_first(box):
     assert plain["isError"] and "go there first" in plain["content"][0]["text"], plain
 
 
+def test_5_what_wants_something_first_was_not_done(box):
+    """A call with a key is made again after -32042: that error is no result to be kept."""
+    g = with_server(box, AUTO + "tools: {defaults: {repeat_limit: 0}}\n")
+    s = Session(g, capabilities=FORM)
+    calls = [s.call("s__url_until", extra={"_meta": {"holdfast/idempotency_key": "k"}}, id=n).last() for n in range(4)]
+    assert [c["error"]["code"] for c in calls[:2]] == [-32042, -32042], calls
+    assert calls[2]["result"]["content"][0]["text"] == "been there", calls
+    assert calls[3]["result"]["_meta"]["holdfast/cached"] is True, calls
+
+
 def test_5_a_retry_is_asked_what_it_declares_itself(box):
     g = with_server(box)
     bare, full = Modern(g), Modern(g, capabilities=FORM)

@@ -151,6 +151,17 @@ def test_5_what_may_be_held_is_what_every_server_says(box):
         gateway.stop()
 
 
+def test_5_what_a_server_refuses_by_its_headers_was_not_done(box):
+    with Modern2026() as server:
+        server.tools += [tool("wrong_header"), tool("wrong_version")]
+        gateway = behind(box, server)
+        for name in "wrong_header", "wrong_version":
+            result = Modern(gateway).call("m__" + name).last()["result"]
+            assert result["isError"] and "3202" not in json.dumps(result), result
+            assert "may have been done" not in json.dumps(result) and "not known" not in json.dumps(result), result
+        gateway.stop()
+
+
 def test_5_no_address_of_a_login_is_there(box):
     """Clients look for one first, and with headers that mean something elsewhere (mcp.md 6)."""
     places = ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server",

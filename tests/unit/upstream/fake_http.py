@@ -6,6 +6,7 @@ usage: fake_http.py [word...]     words say how it behaves:
   modern          answers server/discover
   modern-if=FILE  the same, once there is such a file; then initialize is 400 without a body
   status=N        every answer has this status, and no body
+  moved=URL       every answer is 307, and says that it is there
   probe=N         the answer to server/discover has this status
   probe-null      the answer to server/discover is 400 with a JSON-RPC error without an id
   html            every answer is 200 with HTML
@@ -130,6 +131,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(404, b"<pre>Cannot POST</pre>", "text/html")
         if value("status"):
             return self.reply(int(value("status")))
+        if value("moved"):
+            return self.reply(307, headers=[("Location", value("moved"))])
         if has("html"):
             return self.reply(200, b"<html>", "text/html")
         if method == "server/discover":

@@ -100,6 +100,8 @@ static const struct {
     {{"status=404"}, "no MCP server at its URL (HTTP 404)", false},
     {{"status=503"}, "HTTP 503", false},
     {{"status=302"}, "HTTP 302", false},
+    {{"moved=/mcp/?k=secret"}, "it is at /mcp/, and is not followed", false},
+    {{"moved=https://other.example/k/secret"}, "it is at other.example, and", false},
     {{"html"}, "\"problem\"", false},
 };
 
