@@ -61,6 +61,18 @@ def test_5_arguments_are_checked_before_the_server_sees_them(box):
     assert "/n: must be" in result.text, result.text
 
 
+def test_a_question_says_when_its_server_is_not_trusted(box):
+    g = Servers(box, policy="", a=([tool("make")], {}), b=([tool("make")], {"trust": True})).serve()
+    said = "not trusted    a: what its tools do is not known"
+    for name, stranger in (("a__make", "a"), ("b__make", None)):
+        turn = g.start(g.session(), name, {}, attended=True)
+        asked = g.question()
+        assert asked["side_effects"] == "network" and asked["untrusted_server"] == stranger, asked
+        done = box.run("deny")
+        assert (said in done.stdout) == (name == "a__make"), done
+        g.turn(turn["session_id"], turn["turn_id"])
+
+
 def test_5_a_name_two_servers_claim_goes_to_neither(box):
     g = Servers(box, a=([tool("make"), tool("only")], {"prefix": False}), b=([tool("make")], {"prefix": False})).serve()
     until(lambda: "b__make" in names(g), "both are listed")
