@@ -207,12 +207,12 @@ def test_5_a_server_that_comes_or_goes_is_told_once(box):
         world.servers["b"] = {}
         world.write()
         g.ok("POST", "/reload", {})
-        until(lambda: listed("b__make"), "its tools are there")
+        until(lambda: listed("b__make") and told(), "its tools are there, and that is told")
         assert told() == ["notifications/tools/list_changed"], told()
         del world.servers["b"]
         world.write()
         g.ok("POST", "/reload", {})
-        until(lambda: not listed("b__make"), "they are gone")
+        until(lambda: not listed("b__make") and len(told()) > 1, "they are gone, and that is told")
         assert told() == ["notifications/tools/list_changed"] * 2, told()
         world.policy = AUTO + "  per_tool: {a__make: auto}\n"  # nothing that is listed
         world.write()
