@@ -64,9 +64,12 @@ write_message(struct buf *out, const struct call *c, const struct question_text 
 {
 	buf_addf(out, "Allow %.*s? (%s", STR_ARG(t->tool), t->side_effects);
 	if (c->tool->server.ptr)
-		buf_addf(out, ", server %.*s", STR_ARG(c->tool->server));
+		buf_addf(out, ", server %.*s%s", STR_ARG(c->tool->server),
+			 t->stranger.ptr ? ", not trusted" : "");
 	if (c->tool->requires_workspace)
 		buf_addf(out, ", in %.*s", STR_ARG(t->workspace));
+	if (t->alone)
+		buf_addf(out, ", asked each time because of %.*s", STR_ARG(t->rule));
 	buf_addz(out, ")");
 	if (t->prompt.ptr)
 		add_lines(out, t->prompt, false);

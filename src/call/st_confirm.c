@@ -216,6 +216,7 @@ ask(struct call *c)
 	    .tool = c->tool->name,
 	    .subject = call__grant_ask(c).tool,
 	    .side_effects = capability_name(c->tool->capability),
+	    .stranger = c->tool->stranger ? c->tool->server : (struct str){NULL, 0},
 	    .workspace = str_of(workspace_path(c->session->workspace)),
 	    .summary = c->input_summary,
 	    .modifications = or_none(&paths),

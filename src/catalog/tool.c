@@ -442,6 +442,7 @@ adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 	    first_text(d, (const char *const[]){"description", "title", NULL}, t->upstream_name);
 	t->capability = CAP_NETWORK;
 	t->reversibility = REV_IRREVERSIBLE;
+	t->stranger = !from->trusted;
 	if (from->trusted)
 		effects_from(t, json_get(d, S("annotations")));
 	t->timeout_ms = from->timeout_ms ? from->timeout_ms : usual_ms(t->capability);

@@ -48,7 +48,8 @@ struct tool {
 	struct str upstream_name;      /* as the server calls it */
 	const struct json *definition; /* as the server gave it, whole */
 	unsigned max_ms;               /* however much progress it makes; 0: timeout_ms is all */
-	bool changed; /* it is no longer what was accepted: a person has to look first */
+	bool changed;  /* it is no longer what was accepted: a person has to look first */
+	bool stranger; /* its server is not trusted: nobody knows what it does */
 
 	/* Of tools that were defined (definition.h); {NULL,0} and NULL for others, but what the
 	 * configuration may say of any tool is merged by effect_of (policy/effect.h). */

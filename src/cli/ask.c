@@ -103,6 +103,9 @@ ask_show(FILE *f, const struct json *question)
 	value_text(&files, json_get(question, S("projected_modifications")));
 	if (files.len)
 		fprintf(f, "  changes  %.*s\n", STR_ARG(buf_str(&files)));
+	if (member(question, "untrusted_server").len)
+		safe_line(f, "  not trusted    ", member(question, "untrusted_server"),
+			  ": what its tools do is not known, so they may reach the network\n");
 	safe_line(f, "  asked by rule  ", member(question, "rule"), "\n");
 	show_effect(f, question);
 	buf_done(&files);

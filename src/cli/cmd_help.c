@@ -122,11 +122,45 @@ help_print(const struct command_row *command)
 		print_command(command);
 }
 
+/* By the words that other programs of this kind have. */
+static const char *
+command_elsewhere(const char *group, const char *name)
+{
+	static const struct {
+		const char *name, *here;
+	} words[] = {
+	    {"ls", "tools or servers"},
+	    {"list", "tools or servers"},
+	    {"rm", "remove"},
+	    {"delete", "remove"},
+	    {"start", "serve"},
+	    {"run", "serve or call"},
+	    {"up", "serve"},
+	    {"down", "stop"},
+	    {"kill", "stop"},
+	    {"history", "log"},
+	    {"search", "browse"},
+	    {"find", "browse"},
+	    {"validate", "config check"},
+	    {"import", "add"},
+	    {"install", "add"},
+	    {"approvals", "approve --list"},
+	    {"questions", "approve --list"},
+	};
+
+	for (size_t i = 0; !group[0] && i < ARRAY_LEN(words); i++)
+		if (strcmp(name, words[i].name) == 0)
+			return words[i].here;
+	return NULL;
+}
+
 int
 command_unknown(const char *group, const char *name)
 {
-	const char *near = command_near(group, name), *blank = group[0] ? " " : "";
+	const char *near = command_elsewhere(group, name), *blank = group[0] ? " " : "";
 
+	if (!near)
+		near = command_near(group, name);
 	refuse("there is no command '%s%s%.100s'%s%s%s", group, blank, name,
 	       near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 	fprintf(stderr, "Try: holdfast %s%s--help\n", group, blank);

@@ -32,11 +32,12 @@ static void
 print_stage(const struct json *s)
 {
 	struct str name = json_str(json_get(s, S("name"))), by = json_str(json_get(s, S("by")));
-	int64_t entries = number(s, "entries");
+	int64_t entries = number(s, "entries"), most = number(s, "max_us");
+	int64_t each = entries ? number(s, "total_us") / entries : 0;
 
 	printf("%-10.*s %8lld", STR_ARG(name), (long long)entries);
-	print_time(entries ? number(s, "total_us") / entries : 0);
-	print_time(number(s, "max_us"));
+	print_time(each);
+	print_time(most < each ? each : most); /* it is of one stretch; a call may have several */
 	printf("  ");
 	text_print(stdout, json_str(json_get(s, S("sentence"))));
 	if (!str_is(by, "holdfast"))

@@ -194,6 +194,7 @@ page_fill(struct page *p, const struct json *q, unsigned width)
 	if (cut || (!command.len && !diff.len))
 		page_add_input(p, q);
 	page_add_labelled(p, "changes  ", json_get(q, S("projected_modifications")));
+	page_add_labelled(p, "not trusted  the server ", json_get(q, S("untrusted_server")));
 	page_add_labelled(p, "asked by rule  ", json_get(q, S("rule")));
 	if (p->cut)
 		page_add(p, INK_YELLOW, S("(too long to be shown whole)"));

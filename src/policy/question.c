@@ -65,6 +65,7 @@ static const size_t text_fields[] = {
     offsetof(struct question_text, input_hash), offsetof(struct question_text, rule),
     offsetof(struct question_text, subject),    offsetof(struct question_text, image),
     offsetof(struct question_text, shown_hash), offsetof(struct question_text, prompt),
+    offsetof(struct question_text, stranger),
 };
 
 static struct str *
@@ -413,6 +414,7 @@ question_write(struct jw *w, const struct question *q)
 	jw_member(w, "tool_use_id", t->tool_use_id);
 	jw_member(w, "tool_name", t->tool);
 	jw_member_z(w, "side_effects", t->side_effects);
+	jw_member(w, "untrusted_server", t->stranger);
 	jw_member(w, "confirmation_prompt", t->prompt);
 	jw_member(w, "workspace_path", t->workspace);
 	jw_member(w, "input_summary", t->summary);

@@ -23,6 +23,7 @@ struct question_text {
 	struct str session, turn, call, tool_use_id, tool;
 	struct str subject;       /* what a remembered answer is for, if not the name */
 	const char *side_effects; /* capability's name */
+	struct str stranger;      /* the server it is of, where that is not trusted; or {NULL,0} */
 	struct str workspace;
 	struct str summary;       /* <= LIMIT_SUMMARY_CHARS */
 	struct str modifications; /* JSON array of paths, or {NULL,0} */

@@ -439,7 +439,8 @@ def test_version(box):
 def test_slips_get_a_suggestion(box):
     for words, near in ((["cal"], "call"), (["toools"], "tools"), (["aprove"], "approve"), (["staus"], "status"),
                         (["help", "sesions"], "sessions"), (["help", "complete"], "completion"), (["call", "--jsn", "list_dir"], "--json"),
-                        (["serve", "--lisen", "1"], "--listen"), (["events", "--folow"], "--follow")):
+                        (["serve", "--lisen", "1"], "--listen"), (["events", "--folow"], "--follow"),
+                        (["ls"], "tools or servers"), (["start"], "serve"), (["rm", "x"], "remove")):  # as others call it
         done = box.run(*words)
         assert done.returncode == USAGE and "did you mean %s?" % near in done.stderr, (words, done)
         assert done.stdout == ""

@@ -328,6 +328,9 @@ def test_6_the_pipeline_is_printed_as_calls_walk_it(box):
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines[1 : 1 + len(STAGES)]] == STAGES
+    unit = {"us": 1, "ms": 1e3, "s": 1e6}
+    for words in (line.split() for line in lines[1 : 1 + len(STAGES)]):
+        assert float(words[2]) * unit[words[3]] <= float(words[4]) * unit[words[5]], words  # each, most
     assert "PreToolUse   *: printf 'all ' >>trace (config)" in lines
 
 

@@ -726,6 +726,18 @@ def test_5_a_person_approves_on_a_line_of_either_era(box, client):
     assert gateway.ok("GET", "/confirmations")["confirmations"] == []
 
 
+@with_clients
+def test_a_form_says_why_it_is_asked_each_time(box, client):
+    box.write(".env", "A=1\n")
+    c = client()
+    c.ask("initialize", {"protocolVersion": VERSIONS[0], "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}})
+    waiting = c.start("tools/call", {"name": "read_file", "arguments": {"path": ".env"}})
+    asked = c.next()
+    assert "asked each time because of secret_files " in asked["params"]["message"], asked
+    c.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}})
+    assert c.answer(waiting)["result"]["isError"]
+
+
 def frames():
     root = testdata()
     path = root and os.path.join(root, "batteries", "mcp-frames", "frames.jsonl")

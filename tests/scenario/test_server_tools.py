@@ -61,6 +61,18 @@ def test_5_arguments_are_checked_before_the_server_sees_them(box):
     assert "/n: must be" in result.text, result.text
 
 
+def test_a_question_says_when_its_server_is_not_trusted(box):
+    g = Servers(box, policy="", a=([tool("make")], {}), b=([tool("make")], {"trust": True})).serve()
+    said = "not trusted    a: what its tools do is not known"
+    for name, stranger in (("a__make", "a"), ("b__make", None)):
+        turn = g.start(g.session(), name, {}, attended=True)
+        asked = g.question()
+        assert asked["side_effects"] == "network" and asked["untrusted_server"] == stranger, asked
+        done = box.run("deny")
+        assert (said in done.stdout) == (name == "a__make"), done
+        g.turn(turn["session_id"], turn["turn_id"])
+
+
 def test_5_a_name_two_servers_claim_goes_to_neither(box):
     g = Servers(box, a=([tool("make"), tool("only")], {"prefix": False}), b=([tool("make")], {"prefix": False})).serve()
     until(lambda: "b__make" in names(g), "both are listed")
@@ -195,12 +207,12 @@ def test_5_a_server_that_comes_or_goes_is_told_once(box):
         world.servers["b"] = {}
         world.write()
         g.ok("POST", "/reload", {})
-        until(lambda: listed("b__make"), "its tools are there")
+        until(lambda: listed("b__make") and told(), "its tools are there, and that is told")
         assert told() == ["notifications/tools/list_changed"], told()
         del world.servers["b"]
         world.write()
         g.ok("POST", "/reload", {})
-        until(lambda: not listed("b__make"), "they are gone")
+        until(lambda: not listed("b__make") and len(told()) > 1, "they are gone, and that is told")
         assert told() == ["notifications/tools/list_changed"] * 2, told()
         world.policy = AUTO + "  per_tool: {a__make: auto}\n"  # nothing that is listed
         world.write()

@@ -183,7 +183,9 @@ function questionCard(q) {
 		el("span", "mono", short(q.session_id)));
 	const prompt = q.confirmation_prompt ? [el("p", "prompt", q.confirmation_prompt)] : [];
 	const paths = q.projected_modifications?.length ? `changes ${q.projected_modifications.join(", ")} · ` : "";
-	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}`);
+	const stranger = q.untrusted_server
+		? ` · the server ${q.untrusted_server} is not trusted: what its tools do is not known, so they may reach the network` : "";
+	const about = el("p", "about", `${paths}in ${q.workspace_path} · asked because of ${q.rule}${stranger}`);
 	const buttons = el("div", "buttons");
 	for (const [text, className, decision, scope] of ANSWERS) {
 		if ((scope === "workspace_prefix" && !q.prefix) || (scope !== "once" && q.once_only)) continue;

@@ -404,6 +404,7 @@ an_open_question_is_shown_whole(void **state)
 	    .tool_use_id = S("tu_1"),
 	    .tool = S("write_file"),
 	    .side_effects = "write",
+	    .stranger = S("files"),
 	    .workspace = S("/w"),
 	    .summary = S("{\"path\": \"a\"}"),
 	    .modifications = S("[\"a\"]"),
@@ -430,8 +431,8 @@ an_open_question_is_shown_whole(void **state)
 	    want, sizeof(want),
 	    "[{\"confirmation_request_id\":\"%s\",\"session_id\":\"s\",\"turn_id\":\"turn_1\","
 	    "\"call_id\":\"call_1\",\"tool_use_id\":\"tu_1\",\"tool_name\":\"write_file\","
-	    "\"side_effects\":\"write\",\"confirmation_prompt\":\"Really?\","
-	    "\"workspace_path\":\"/w\","
+	    "\"side_effects\":\"write\",\"untrusted_server\":\"files\","
+	    "\"confirmation_prompt\":\"Really?\",\"workspace_path\":\"/w\","
 	    "\"input_summary\":\"{\\\"path\\\": \\\"a\\\"}\",\"projected_modifications\":[\"a\"],"
 	    "\"command\":null,\"prefix\":null,\"diff\":\"--- a\\n\",\"diff_cut\":true,"
 	    "\"input\":{\"path\":\"a\"},"
