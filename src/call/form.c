@@ -3,22 +3,28 @@
  *
  * It is one more place to answer in: the first answer counts, wherever it is given. Whoever put the
  * form away has seen the question and not said yes: that is a no, and the agent need not wait until
- * the question has expired. A client that could not show it has said nothing.
+ * the question has expired. A client that could not show it has said nothing; and one that puts it
+ * away sooner than anybody could has shown it to nobody: programs without a person at them
+ * (`claude -p`, `codex exec`) do that with every form.
  */
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "call/stage.h"
 #include "text/plain.h"
 
 #define FORM_LINES_BYTES (8 * KIB) /* of what is shown of it: terminals are small */
+
+#define GLANCE_MS 1000 /* nobody has read a question and put it away in less */
 
 struct form {
 	struct inquiry inquiry;
 	struct inquiry_item item;
 	struct json_doc *params;
 	struct call *call;
-	bool put_away; /* and that was the answer */
+	uint64_t shown_ms; /* when */
+	bool put_away;     /* and that was the answer */
 };
 
 static const struct choice {
@@ -140,6 +146,14 @@ read_answer(const struct call *c, const struct json *answer, struct answer *ret)
 	return str_is(action, "decline");
 }
 
+static bool
+was_seen(const struct form *f)
+{
+	bool cancelled = str_is(json_str(json_get(f->item.answer, S("action"))), "cancel");
+
+	return !cancelled || clock_mono_ms() - f->shown_ms >= GLANCE_MS;
+}
+
 static void
 settled(struct inquiry *q)
 {
@@ -149,7 +163,7 @@ settled(struct inquiry *q)
 	enum question_state state;
 
 	/* An answer that makes no sense is one; that there can be none is not. */
-	if (!c->question || (!f->item.answer && f->item.err.code != E_VALIDATION))
+	if (!c->question || (!f->item.answer && f->item.err.code != E_VALIDATION) || !was_seen(f))
 		return;
 	bool chosen = read_answer(c, f->item.answer, &a);
 	a.by = c->session->client[0] ? str_of(c->session->client) : S("client");
@@ -181,6 +195,7 @@ form_show(struct call *c, const struct question_text *t)
 					.params = json_root(f->params)};
 	f->inquiry =
 	    (struct inquiry){.items = &f->item, .count = 1, .settled = settled, .owner = f};
+	f->shown_ms = clock_mono_ms();
 	/* A client that cannot be asked is no trouble: there are other places to answer in. */
 	(void)behind_ask(c->turn->behind, &f->inquiry, NULL);
 }

@@ -1,8 +1,7 @@
 /*
  * mcp_batch.c - several messages in one, of a client whose revision has that (2025-03-26).
  *
- *	[request, note, request] --> each taken by itself --> [answer, answer], when the last is
- *there
+ *	[request, note, request] --> each by itself --> [answer, answer] with the last of them
  *
  * What comes before an answer, progress or a question, goes out at once. Answers that are too long
  * for one line together go in several: each has its id.
@@ -43,10 +42,14 @@ answers_send(struct batch *b)
 	b->to->ops->answer(b->to, 200, &whole);
 }
 
-/* Takes the message. */
+/* Takes the message. One that could not be written is not sent, as with one answer alone. */
 static void
 answers_add(struct batch *b, struct buf *message)
 {
+	if (buf_failed(message)) {
+		buf_done(message);
+		return;
+	}
 	if (b->answers.len && b->answers.len + message->len + 1 > LIMIT_LINE_BYTES)
 		answers_send(b);
 	if (b->answers.len == 0)
@@ -63,7 +66,7 @@ batch_unref(struct batch *b)
 	if (--b->open > 0)
 		return;
 	if (buf_failed(&b->answers))
-		buf_done(&b->answers); /* out of memory: as with one answer, nothing is sent */
+		buf_done(&b->answers); /* the same */
 	else
 		answers_send(b);
 	free(b);
@@ -85,10 +88,7 @@ part_answer(struct mcp_channel *ch, int status, struct buf *message)
 	struct batch *b = batch_of(ch);
 
 	(void)status;
-	if (buf_failed(message))
-		buf_done(message);
-	else
-		answers_add(b, message);
+	answers_add(b, message);
 	batch_unref(b);
 }
 
@@ -138,13 +138,13 @@ part_take(struct mcp_client *c, struct batch *b, struct part *p, struct json_doc
 
 	*p = (struct part){.channel.ops = &part_ops, .batch = b};
 	int code = message_read(doc, value, &m, &f);
-	if (m.rpc.kind == RPC_REQUEST)
-		b->open++;
+	bool answered = m.rpc.kind == RPC_REQUEST; /* notes and answers never are */
 	if (code == 0) {
+		b->open += answered;
 		mcp_take(c, &p->channel, &m);
-	} else if (m.rpc.kind == RPC_REQUEST) { /* notes and answers are never answered */
+	} else if (answered) {
 		mcp_write_fault(&text, &m, &f);
-		part_answer(&p->channel, 400, &text);
+		answers_add(b, &text);
 	}
 }
 

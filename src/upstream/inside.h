@@ -183,6 +183,7 @@ struct listing {
 	size_t count;
 	unsigned pages, marked_at;
 	bool again;         /* it has changed while it was read */
+	bool whole;         /* it is read, and waits to be taken */
 	bool read;          /* once at least since the start */
 	struct timer pause; /* between two readings */
 	uint64_t begun_at, read_at;
@@ -243,9 +244,8 @@ struct upstream {
 	struct known known;
 	struct json_doc *nothing; /* [] */
 	unsigned news;            /* to be told */
-	bool news_held;           /* of resources: until templates are read, too, or this fires: */
-	struct timer hold;
-	uint64_t news_cost_us; /* of telling the last of its lists */
+	struct timer hold;        /* of resources that are read, until templates are, or of those */
+	uint64_t news_cost_us;    /* of telling the last of its lists */
 	struct deferred tell, begin, pump;
 
 	/* ladder.c */

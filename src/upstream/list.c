@@ -32,6 +32,7 @@ listing_reset(struct listing *ls)
 	buf_done(&ls->mark);
 	ls->count = 0;
 	ls->pages = ls->marked_at = 0;
+	ls->whole = false;
 }
 
 /* ---- items ---- */
@@ -103,7 +104,7 @@ items_add(struct listing *ls, const struct json *items)
 	return true;
 }
 
-/* ---- reading again ---- */
+/* ---- the end of a reading ---- */
 
 static void pause_over(void *arg);
 
@@ -137,63 +138,23 @@ pause_over(void *arg)
 		listing__start(ls);
 }
 
-/* ---- news of resources ---- */
-
-/* To clients resources and templates are one list: who reads both tells of both at once. */
-static const struct listing *
+/* To clients resources and templates are one list: what is read of both is taken together. Itself
+ * where there is no other. */
+static struct listing *
 other_of(const struct listing *ls)
 {
-	static const enum upstream_list others[LIST__COUNT] = {
-	    [LIST_RESOURCES] = LIST_TEMPLATES,
-	    [LIST_TEMPLATES] = LIST_RESOURCES,
-	};
-	enum upstream_list other = others[ls->which];
+	static const enum upstream_list others[LIST__COUNT] = {LIST_TOOLS, LIST_PROMPTS,
+							       LIST_TEMPLATES, LIST_RESOURCES};
 
-	return other ? &ls->u->listings[other] : NULL;
+	return &ls->u->listings[others[ls->which]];
 }
 
-static bool
-is_due(const struct listing *ls)
-{
-	return ls->ask.id || timer_running(&ls->pause);
-}
-
-static void
-held_tell(void *arg)
-{
-	struct upstream *u = arg;
-
-	if (!u->news_held)
-		return;
-	timer_stop(u->set->loop, &u->hold);
-	u->news_held = false;
-	upstream__news(u, NEWS_RESOURCES);
-}
-
-/* A server may never answer for the other one: it is not waited for long. */
-static void
-tell(struct listing *ls)
-{
-	static const unsigned news[LIST__COUNT] = {NEWS_TOOLS, NEWS_PROMPTS, NEWS_RESOURCES,
-						   NEWS_RESOURCES};
-	const struct listing *other = other_of(ls);
-	struct upstream *u = ls->u;
-
-	if (other && u->news_held)
-		return;
-	if (other && is_due(other) &&
-	    timer_start(u->set->loop, &u->hold, LIMIT_UPSTREAM_HOLD_MS, held_tell, u) == 0)
-		u->news_held = true;
-	else
-		upstream__news(u, news[ls->which]);
-}
-
-/* ---- the end of a reading ---- */
+static void listing_take(struct listing *ls);
 
 static void
 listing_over(struct listing *ls)
 {
-	const struct listing *other = other_of(ls);
+	struct listing *other = other_of(ls);
 	struct upstream *u = ls->u;
 
 	listing_reset(ls);
@@ -202,19 +163,22 @@ listing_over(struct listing *ls)
 	if (ls->again)
 		read_later(ls, LIMIT_UPSTREAM_RELIST_MS);
 	ls->again = false;
-	if (other && !is_due(other))
-		held_tell(u);
 	upstream__listed(u, ls->which);
+	if (other->whole)
+		listing_take(other); /* it has waited for this one */
 }
 
 static void
 listing_take(struct listing *ls)
 {
+	static const unsigned news[LIST__COUNT] = {NEWS_TOOLS, NEWS_PROMPTS, NEWS_RESOURCES,
+						   NEWS_RESOURCES};
 	struct upstream *u = ls->u;
 	uint64_t since = clock_mono_us();
 	struct err e;
 	bool new = false;
 
+	ls->whole = false;
 	ls->fails = 0;
 	ls->held = ls->pages ? ls->hint : (struct mcp_hint){0};
 	buf_addz(&ls->items, ls->count ? "]" : "[]");
@@ -230,11 +194,33 @@ listing_take(struct listing *ls)
 		upstream__complain(u, "not all tools of a server are taken",
 				   "a name is there twice");
 	if (rc == 0 && new) {
-		tell(ls);
+		upstream__news(u, news[ls->which]);
 		upstreams__save(u);
 	}
 	ls->cost_us = clock_mono_us() - since;
 	listing_over(ls);
+}
+
+static void
+held_take(void *arg)
+{
+	struct listing *ls = arg;
+
+	if (ls->whole)
+		listing_take(ls);
+}
+
+/* All of it is there. A server may never answer for the other one: it is not waited for long. */
+static void
+listing_whole(struct listing *ls)
+{
+	const struct listing *other = other_of(ls);
+	struct upstream *u = ls->u;
+
+	ls->whole = true;
+	if (other == ls || !(other->ask.id || timer_running(&other->pause)) ||
+	    timer_start(u->set->loop, &u->hold, LIMIT_UPSTREAM_HOLD_MS, held_take, ls) < 0)
+		listing_take(ls);
 }
 
 static void
@@ -252,7 +238,7 @@ listing_failed(struct listing *ls, const struct reply *r)
 		(void)upstream__knock(u);
 	if (code == RPC_NO_METHOD && ls->pages == 0) {
 		listing_reset(ls); /* it has none of these */
-		listing_take(ls);
+		listing_whole(ls);
 		return;
 	}
 	if (r->error)
@@ -304,14 +290,14 @@ page_take(struct ask *a, const struct reply *r)
 	ls->hint = ls->pages++ ? mcp_hint_both(ls->hint, mcp_hint(r->result)) : mcp_hint(r->result);
 	bool room = items_add(ls, items);
 	if (!cursor.ptr) {
-		listing_take(ls);
+		listing_whole(ls);
 		return;
 	}
 	if (!room || ls->pages >= LIMIT_UPSTREAM_PAGES || cursor.len > LIMIT_UPSTREAM_CURSOR ||
 	    takes_too_long(ls) || cursor_circles(ls, cursor)) {
 		upstream__complain(ls->u, "a list of a server does not end: the rest is left out",
 				   kinds[ls->which].key);
-		listing_take(ls);
+		listing_whole(ls);
 		return;
 	}
 	buf_reset(&ls->cursor);
@@ -354,7 +340,7 @@ page_ask(struct listing *ls)
 static void
 nothing_to_list(void *arg)
 {
-	listing_take(arg);
+	listing_whole(arg);
 }
 
 static void
@@ -391,7 +377,7 @@ listing__changed(struct listing *ls)
 {
 	uint64_t rest = rest_ms(ls);
 
-	if (ls->ask.id)
+	if (ls->ask.id || ls->whole)
 		ls->again = true;
 	else if (!ls->read || timer_running(&ls->pause))
 		return; /* it will be read */
@@ -419,8 +405,8 @@ listing__look(struct listing *ls)
 	struct upstream *u = ls->u;
 	uint64_t age = loop_now_ms(u->set->loop) - ls->read_at;
 
-	if (ls->read && upstream__has(u, kinds[ls->which].capability, NULL) && !is_told(ls) &&
-	    age >= LIMIT_UPSTREAM_STALE_MS && age >= ls->held.ttl_ms)
+	if (ls->read && !ls->whole && upstream__has(u, kinds[ls->which].capability, NULL) &&
+	    !is_told(ls) && age >= LIMIT_UPSTREAM_STALE_MS && age >= ls->held.ttl_ms)
 		listing__changed(ls);
 }
 
@@ -429,8 +415,8 @@ listing__stop(struct listing *ls)
 {
 	ask__forget(&ls->ask);
 	timer_stop(ls->u->set->loop, &ls->pause);
+	timer_stop(ls->u->set->loop, &ls->u->hold);
 	listing_reset(ls);
 	ls->again = ls->read = false;
 	ls->fails = 0;
-	held_tell(ls->u);
 }

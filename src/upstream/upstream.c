@@ -62,7 +62,7 @@ news_tell(void *arg)
 	}
 	if (news & (NEWS_TOOLS | NEWS_PROMPTS | NEWS_RESOURCES))
 		u->news_cost_us = clock_mono_us() - since;
-	if (!u->news && !u->news_held)
+	if (!u->news)
 		known__sweep(&u->known);
 	upstreams__settle(u->set);
 	upstream_unref(u);

@@ -47,8 +47,9 @@ def over_a_line(box, era, part, *args):
             line = client.line()
             assert line is not None, "gone near %s/%s" % (frame["gen"], frame["name"])
             message = json.loads(line)
-            assert message["jsonrpc"] == "2.0", line[:200]
-            if message.get("id") == "alive-%d" % n:
+            for each in message if isinstance(message, list) else [message]:  # a frame may have asked for a revision with batches
+                assert each["jsonrpc"] == "2.0", line[:200]
+            if isinstance(message, dict) and message.get("id") == "alive-%d" % n:
                 assert "result" in message, line[:200]
                 break
     writer.join()

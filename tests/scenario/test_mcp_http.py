@@ -792,6 +792,8 @@ def test_5_a_form_that_is_dismissed_is_a_no_and_says_so(box):
     for answer in ({"action": "cancel"}, {"action": "accept"}, {"action": "accept", "content": {"decision": "perhaps"}}, {}):
         messages = c.call("write_file", {"path": "a", "content": "x"}).messages()
         asked = next(messages)
+        if answer == {"action": "cancel"}:
+            time.sleep(1.1)  # a person reads it
         assert c.answer(asked["id"], answer).status == 202
         got = next(messages)["result"]
         assert got["isError"] and "dismissed" in got["content"][0]["text"] and not box.exists("a"), got
@@ -801,6 +803,15 @@ def test_5_a_form_that_is_dismissed_is_a_no_and_says_so(box):
     c.post({"jsonrpc": "2.0", "id": next(messages)["id"], "error": {"code": -32603, "message": "no window"}})
     assert gateway.answer(gateway.question(), "allow")[0] == 200
     assert not list(messages)[-1]["result"]["isError"] and box.exists("b")
+
+
+def test_5_a_client_without_a_person_leaves_the_question_open(box):
+    gateway = box.serve()
+    c = Session(gateway, capabilities=FORM)
+    messages = c.call("write_file", {"path": "a", "content": "x"}).messages()
+    assert c.answer(next(messages)["id"], {"action": "cancel"}).status == 202  # at once, as `codex exec` does
+    assert gateway.answer(gateway.question(), "allow")[0] == 200
+    assert not list(messages)[-1]["result"]["isError"] and box.exists("a")
 
 
 def test_a_person_approves_in_a_modern_client(box):

@@ -183,7 +183,6 @@ what_is_not_a_clear_yes_is_a_no(void **state)
 	} rows[] = {
 	    {"{\"action\":\"decline\"}", false},
 	    {"{\"action\":\"accept\",\"content\":{\"decision\":\"deny\"}}", false},
-	    {"{\"action\":\"cancel\"}", true},
 	    {"{\"action\":\"accept\"}", true},
 	    {"{\"action\":\"accept\",\"content\":{\"decision\":\"yes\"}}", true},
 	    {"{\"action\":\"allow\",\"content\":{\"decision\":\"allow once\"}}", true},
@@ -208,6 +207,58 @@ what_is_not_a_clear_yes_is_a_no(void **state)
 }
 
 static void
+answer_elsewhere(struct world *w)
+{
+	const struct json *asked = world_last(w, "tool.confirmation_requested");
+	char id[64];
+
+	snprintf(id, sizeof(id), "%.*s",
+		 STR_ARG(json_str(json_get(asked, S("confirmation_request_id")))));
+	assert_int_equal(hf_answer(w->hf, id, true, NULL), 0);
+}
+
+/* A client without a person puts away every form at once: it is as if it could show none. */
+static void
+test_5_what_nobody_can_have_seen_is_no_answer(void **state)
+{
+	struct world *w = world_new(NULL);
+	struct client c;
+
+	(void)state;
+	client_init(&c, FORMS);
+	client_call(w, &c, "write_file", WRITE, SHOW_ENDS);
+	UNTIL(w, c.asked && world_last(w, "tool.confirmation_requested"));
+	client_answer(&c, "{\"action\":\"cancel\"}");
+	assert_false(c.over);
+	answer_elsewhere(w);
+	UNTIL(w, c.over);
+	assert_false(c.result.is_error);
+	assert_true(file_is_there(w));
+	json_doc_unref(c.capabilities);
+	world_free(w);
+}
+
+static void
+test_5_who_looked_and_put_it_away_has_said_no(void **state)
+{
+	struct world *w = world_new(NULL);
+	struct client c;
+
+	(void)state;
+	client_init(&c, FORMS);
+	client_call(w, &c, "write_file", WRITE, SHOW_ENDS);
+	UNTIL(w, c.asked);
+	usleep(1100000); /* a person reads */
+	client_answer(&c, "{\"action\":\"cancel\"}");
+	UNTIL(w, c.over);
+	assert_int_equal(c.result.code, E_USER_DENIED);
+	assert_non_null(strstr(c.text, "dismissed"));
+	assert_false(file_is_there(w));
+	json_doc_unref(c.capabilities);
+	world_free(w);
+}
+
+static void
 the_form_goes_when_somebody_else_has_answered(void **state)
 {
 	struct world *w = world_new(NULL);
@@ -217,11 +268,7 @@ the_form_goes_when_somebody_else_has_answered(void **state)
 	client_init(&c, FORMS);
 	client_call(w, &c, "write_file", WRITE, SHOW_ENDS);
 	UNTIL(w, c.asked && world_last(w, "tool.confirmation_requested"));
-	const struct json *asked = world_last(w, "tool.confirmation_requested");
-	char id[64];
-	snprintf(id, sizeof(id), "%.*s",
-		 STR_ARG(json_str(json_get(asked, S("confirmation_request_id")))));
-	assert_int_equal(hf_answer(w->hf, id, true, NULL), 0);
+	answer_elsewhere(w);
 	UNTIL(w, c.over);
 	assert_null(c.asked);
 	assert_int_equal(c.unasked, 1);
@@ -274,6 +321,8 @@ main(void)
 	    cmocka_unit_test(a_question_is_a_form_in_a_client_that_shows_forms),
 	    cmocka_unit_test(nothing_hides_behind_a_long_line),
 	    cmocka_unit_test(what_is_not_a_clear_yes_is_a_no),
+	    cmocka_unit_test(test_5_what_nobody_can_have_seen_is_no_answer),
+	    cmocka_unit_test(test_5_who_looked_and_put_it_away_has_said_no),
 	    cmocka_unit_test(the_form_goes_when_somebody_else_has_answered),
 	    cmocka_unit_test(a_client_without_forms_is_not_asked),
 	    cmocka_unit_test(an_envelope_holds_short_text_whole),

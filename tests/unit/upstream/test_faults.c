@@ -342,10 +342,10 @@ test_5_its_last_words_are_those_that_say_something(void **state)
 		const char *text, *last;
 	} rows[] = {
 	    {"npm warn something\nnpm error code E404\n"
-	     "npm error 404 Not Found - GET https://registry.npmjs.org/nope\nnpm error 404\n"
+	     "npm error 404 Not Found - GET https://npm.example/nope\nnpm error 404\n"
 	     "npm error 404 Note that you can also install from a\n"
 	     "npm error A complete log of this run can be found in: /x.log",
-	     "\"last_words\":\"npm error 404 Not Found - GET https://registry.npmjs.org/nope\""},
+	     "\"last_words\":\"npm error 404 Not Found - GET https://npm.example/nope\""},
 	    {"npm ERR! could not determine executable to run\n\nnpm ERR! A complete log of this",
 	     "\"last_words\":\"npm ERR! could not determine executable to run\""},
 	    {"node:internal/modules/cjs/loader:1210\n  throw err;\n\nError: Cannot find module "

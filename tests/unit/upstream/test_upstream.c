@@ -220,11 +220,12 @@ test_5_resources_and_templates_are_told_at_once(void **state)
 	told_resources = 0;
 	upstreams_watch(set, &w);
 	struct upstream *u = house_started((struct server){.words = {"templates"}});
-	UNTIL(json_len(upstream_list(u, LIST_RESOURCES)) == 1);
+	CALL(u, "echo"); /* its resources are here */
 	assert_int_equal(told_resources, 0);
 	CALL(u, "templates");
-	UNTIL(json_len(upstream_list(u, LIST_TEMPLATES)) == 1);
 	UNTIL(told_resources > 0);
+	assert_int_equal(json_len(upstream_list(u, LIST_RESOURCES)), 1);
+	assert_int_equal(json_len(upstream_list(u, LIST_TEMPLATES)), 1);
 	CALL(u, "echo");
 	assert_int_equal(told_resources, 1);
 	upstreams_unwatch(set, &w);
