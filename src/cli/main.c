@@ -63,7 +63,7 @@ keep_memory(void)
 {
 #ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, 4 * MIB);
-	mallopt(M_TRIM_THRESHOLD, 8 * MIB);
+	mallopt(M_TRIM_THRESHOLD, 16 * MIB);
 #endif
 }
 
