@@ -1,12 +1,10 @@
 /* main.c - the `holdfast` program: which command, then that command. */
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/crash_at.h"
-#include "base/limits.h"
 #include "cli/args.h"
 #include "cli/term.h"
 
@@ -55,25 +53,12 @@ flush(int code)
 	return code;
 }
 
-/* A result of a megabyte is several blocks of that size: given back to the system after each call,
- * they cost more in page faults than all else that is done with them. The janitor gives them back.
- */
-static void
-keep_memory(void)
-{
-#ifdef __GLIBC__
-	mallopt(M_MMAP_THRESHOLD, 4 * MIB);
-	mallopt(M_TRIM_THRESHOLD, 16 * MIB);
-#endif
-}
-
 int
 main(int argc, char **argv)
 {
 	struct args args;
 	struct err e;
 
-	keep_memory();
 	term_init();
 	if (crash_at_read() < 0)
 		return refuse("HOLDFAST_CRASH_AT: there is no such point (tbl/crash_points.def)");
