@@ -14,7 +14,7 @@ block_drop(struct buf *b)
 	char *block = b->ptr - b->before;
 	size_t size = b->cap + b->before;
 
-	if (size < SPARE_MIN || size & (size - 1))
+	if (size < SPARE_MIN || (size < SPARE_LARGE && size & (size - 1)))
 		free(block);
 	else
 		spare_put(block, size);
@@ -30,8 +30,12 @@ buf__free(struct buf *b)
 static bool
 block_grow(struct buf *b, size_t cap)
 {
-	bool stays = b->cap > SPARE_MAX && b->before == 0;
-	char *p = stays ? realloc(b->ptr, cap) : spare_get(cap);
+	/* What becomes large goes where there is room for more; from then on it grows in place. */
+	char *p = b->cap < SPARE_LARGE ? spare_find(cap) : NULL;
+	bool stays = !p && b->cap > SPARE_MAX && b->before == 0;
+
+	if (!p)
+		p = stays ? realloc(b->ptr, cap) : spare_get(cap);
 
 	if (!p)
 		return false;

@@ -22,6 +22,62 @@ static _Thread_local struct shelf {
 } shelves[CLASSES];
 static _Thread_local bool keeping;
 
+/* Large ones, whatever their sizes. */
+#define LARGE_KEPT 4
+#define LARGE_BYTES ((size_t)8 * 1024 * 1024) /* all of them together */
+
+static _Thread_local struct {
+	void *block[LARGE_KEPT];
+	size_t bytes;
+} large;
+
+static bool
+large_keep(void *block)
+{
+	size_t size = malloc_usable_size(block);
+
+	if (size < SPARE_LARGE || size > LARGE_BYTES - large.bytes)
+		return false;
+	for (size_t i = 0; i < LARGE_KEPT; i++) {
+		if (large.block[i])
+			continue;
+		large.block[i] = block;
+		large.bytes += size;
+		return true;
+	}
+	return false;
+}
+
+/* The smallest that will do. */
+void *
+spare_find(size_t size)
+{
+	void **best = NULL;
+
+	for (size_t i = 0; size >= SPARE_LARGE && i < LARGE_KEPT; i++) {
+		void **at = &large.block[i];
+		if (*at && malloc_usable_size(*at) >= size &&
+		    (!best || malloc_usable_size(*at) < malloc_usable_size(*best)))
+			best = at;
+	}
+	void *found = best ? *best : NULL;
+	if (found) {
+		large.bytes -= malloc_usable_size(found);
+		*best = NULL;
+	}
+	return found;
+}
+
+void
+spare_tidy(void)
+{
+	for (size_t i = 0; i < LARGE_KEPT; i++) {
+		free(large.block[i]);
+		large.block[i] = NULL;
+	}
+	large.bytes = 0;
+}
+
 /* That has blocks of this size or the next larger. */
 static unsigned
 shelf_for(size_t size)
@@ -32,8 +88,10 @@ shelf_for(size_t size)
 void *
 spare_get(size_t size)
 {
-	if (size > SPARE_MAX)
-		return malloc(size);
+	if (size > SPARE_MAX) {
+		void *kept = spare_find(size);
+		return kept ? kept : malloc(size);
+	}
 	unsigned i = shelf_for(size);
 	struct block *b = shelves[i].first;
 	if (!b)
@@ -61,6 +119,8 @@ spare_put(void *block, size_t size)
 	CHECK(!block || size > SPARE_MAX ||
 	      malloc_usable_size(block) >= SPARE_MIN << shelf_for(size));
 #endif
+	if (block && keeping && size >= SPARE_LARGE && large_keep(block))
+		return;
 	if (!block || !keeping || size > SPARE_MAX || shelves[shelf_for(size)].count >= KEPT) {
 		free(block);
 		return;
@@ -89,5 +149,7 @@ spare_keep(bool on)
 #endif
 	for (size_t i = 0; !on && i < CLASSES; i++)
 		shelf_clear(&shelves[i]);
+	if (!on)
+		spare_tidy();
 	arena_recycle(on);
 }

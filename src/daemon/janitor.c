@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/pages.h"
+#include "base/spare.h"
 #include "daemon/hf.h"
 #include "effect/ledger.h"
 
@@ -90,6 +91,7 @@ tidy(void *arg)
 {
 	struct hf *hf = arg;
 
+	spare_tidy();
 	for (size_t i = 0; i < catalog_count(hf->catalog); i++)
 		tool_unlist(catalog_at(hf->catalog, i));
 	if (hf->tidied != hf->gw.count.calls + 1 && !hf->releases)

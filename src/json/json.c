@@ -306,7 +306,7 @@ json_doc_unref(struct json_doc *doc)
 	if (!doc || atomic_fetch_sub_explicit(&doc->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	yyjson_doc_free(doc->doc);
-	free(doc->lent);
+	spare_put(doc->lent, doc->lent_bytes);
 	spare_put(doc, doc->bytes);
 }
 

@@ -130,8 +130,8 @@ int stream__delete(struct stream *s, struct err *e);
 /* Reading */
 void stream__head(struct fetch *f, int status, void *arg);
 void stream__piece(struct fetch *f, struct str bytes, void *arg);
-void stream__take(struct stream *s, struct str text); /* one message, or an array of them */
-void stream__count(struct stream *s);                 /* after its buffers changed */
+void stream__take(struct stream *s, struct buf *text); /* one message, or an array; may be taken */
+void stream__count(struct stream *s);                  /* after its buffers changed */
 
 /* For the last stream of a link that is being closed. */
 void web__over(void *arg);

@@ -56,10 +56,10 @@ message_take(struct stream *s, struct json_doc *doc)
 }
 
 static int
-message_parse(struct stream *s, struct str text, struct json_doc **ret)
+message_parse(struct stream *s, struct buf *text, struct json_doc **ret)
 {
 	struct err e = ERR_NONE;
-	int r = json_parse(text, &json_door, ret, &e);
+	int r = json_parse_buf(text, &json_door, ret, &e);
 
 	if (r == E_NOMEM || r == E_TOO_LARGE)
 		stream__break(s, r, "a message of the server is too large, or nested too deeply");
@@ -79,7 +79,7 @@ batch_take(struct stream *s, const struct json *array)
 		struct json_doc *doc;
 
 		jw_value(&w, it.value);
-		if (buf_failed(&text) || message_parse(s, buf_str(&text), &doc) < 0)
+		if (buf_failed(&text) || message_parse(s, &text, &doc) < 0)
 			break;
 		message_take(s, doc);
 		json_doc_unref(doc);
@@ -89,7 +89,7 @@ batch_take(struct stream *s, const struct json *array)
 }
 
 void
-stream__take(struct stream *s, struct str text)
+stream__take(struct stream *s, struct buf *text)
 {
 	struct json_doc *doc;
 
@@ -231,7 +231,7 @@ event_take(struct stream *s)
 	if (s->kind == STREAM_LINE && str_is(buf_str(&r->type), "endpoint"))
 		line__endpoint(s, buf_str(&r->text));
 	else if (r->text.len && (r->type.len == 0 || str_is(buf_str(&r->type), "message")))
-		stream__take(s, buf_str(&r->text));
+		stream__take(s, &r->text);
 	if (r->text.cap > LIMIT_LINK_PROBLEM) { /* a long stream does not keep a large message */
 		buf_done(&r->text);
 		buf_done(&r->line);

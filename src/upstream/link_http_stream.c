@@ -238,7 +238,7 @@ json_over(struct stream *s, const struct err *e)
 		stream_fail(s, s->status, e);
 		return;
 	}
-	stream__take(s, buf_str(&s->body));
+	stream__take(s, &s->body);
 	if (s->fault)
 		stream_fail_by(s, s->fault, s->fault_text);
 	else if (!s->answered)
