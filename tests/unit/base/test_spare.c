@@ -83,6 +83,38 @@ buffers_share_them(void **state)
 	spare_keep(false);
 }
 
+/* Kept or new, a large one has all the bytes it was asked for, and is nobody else's. */
+static void
+large_ones_come_again_whole(void **state)
+{
+	static const size_t large[] = {SPARE_LARGE, 1 << 20, 3 << 20, 300001, 12 << 20, 1 << 20};
+	unsigned char *at[ARRAY_LEN(large)];
+	struct buf text = BUF_INIT(4 << 20);
+
+	(void)state;
+	spare_keep(true);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < ARRAY_LEN(large); i++) {
+			assert_non_null(at[i] = spare_get(large[i]));
+			memset(at[i], (int)i + 1, large[i]);
+		}
+		for (size_t i = 0; i < ARRAY_LEN(large); i++) {
+			assert_true(at[i][0] == i + 1 && at[i][large[i] - 1] == i + 1);
+			spare_put(at[i], large[i]);
+		}
+		while (!buf_failed(&text))
+			buf_add(&text, S("holdfast"));
+		assert_int_equal(text.len, 4 << 20);
+		for (size_t i = 0; i < text.len; i += 8)
+			assert_memory_equal(text.ptr + i, "holdfast", 8);
+		buf_done(&text);
+		if (round == 1)
+			spare_tidy();
+	}
+	spare_keep(false);
+	assert_null(spare_find(SPARE_LARGE));
+}
+
 int
 main(void)
 {
@@ -92,6 +124,7 @@ main(void)
 	    {"every_block_is_its_own, kept", every_block_is_its_own, NULL, NULL, &keeping},
 	    cmocka_unit_test(new_ones_are_zeroed),
 	    cmocka_unit_test(buffers_share_them),
+	    cmocka_unit_test(large_ones_come_again_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
