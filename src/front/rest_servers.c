@@ -261,7 +261,7 @@ route_pins_list(const struct visit *v)
 
 /* What the caller was shown must be what is accepted: {"now": now_digest} says what that was. */
 static int
-check_shown(const struct visit *v, const struct upstream *u, struct str tool, struct err *e)
+check_shown(const struct visit *v, struct upstream *u, struct str tool, struct err *e)
 {
 	const struct upstream_tool *t = upstream_tool(u, tool);
 	struct json_doc *doc = NULL;

@@ -33,7 +33,9 @@ struct key {
 static void
 key_add(struct buf *b, const struct key *k)
 {
-	buf_add(b, k->mark);
+	buf_addc(b, k->mark.ptr[0]); /* one byte, mostly: no copy of a length to be found out */
+	if (k->mark.len > 1)
+		buf_add(b, str_from(k->mark, 1));
 }
 
 enum event_key { ID, TIMESTAMP, SESSION, TURN, PARENT, TYPE, ACTOR, PAYLOAD, SENSITIVITY };

@@ -104,6 +104,7 @@ struct known {
 	struct upstream_tool *tools;
 	size_t count, changed;
 	size_t left_out; /* that the server offers, and there is no room for */
+	size_t found;    /* which tool was looked for last: mostly it is the next one, too */
 	struct trash *trash;
 };
 void known__done(struct known *k);
@@ -122,7 +123,7 @@ int known__about(struct known *k, const char *protocol, const struct json *serve
 int known__take(struct known *k, enum upstream_list which, struct str array, bool *ret_new,
 		struct err *e);
 int known__accept(struct known *k, struct str tool, struct err *e); /* E_NOT_FOUND */
-const struct upstream_tool *known__tool(const struct known *k, struct str name);
+const struct upstream_tool *known__tool(struct known *k, struct str name);
 /* Takes everything of another. */
 void known__inherit(struct known *k, struct known *from);
 

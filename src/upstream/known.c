@@ -517,15 +517,17 @@ known__accept(struct known *k, struct str tool, struct err *e)
 }
 
 const struct upstream_tool *
-known__tool(const struct known *k, struct str name)
+known__tool(struct known *k, struct str name)
 {
 	size_t low = 0, high = k->count;
 
+	if (k->found < k->count && str_eq(k->tools[k->found].name, name))
+		return &k->tools[k->found];
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 		int order = str_cmp(k->tools[mid].name, name);
 		if (order == 0)
-			return &k->tools[mid];
+			return &k->tools[k->found = mid];
 		if (order < 0)
 			low = mid + 1;
 		else

@@ -116,7 +116,7 @@ upstream_tool_at(const struct upstream *u, size_t i)
 }
 
 const struct upstream_tool *
-upstream_tool(const struct upstream *u, struct str name)
+upstream_tool(struct upstream *u, struct str name)
 {
 	return known__tool(&u->known, name);
 }

@@ -162,7 +162,7 @@ const struct upstream_tool *upstream_tool_at(const struct upstream *u, size_t i)
 void upstream_tell_offered(struct upstream *u, size_t count);
 /* What the definitions stand in; take a reference to keep them. */
 struct json_doc *upstream_tools_doc(const struct upstream *u);
-const struct upstream_tool *upstream_tool(const struct upstream *u, struct str name);
+const struct upstream_tool *upstream_tool(struct upstream *u, struct str name);
 /* {name, state, kind, era, version, server, tools, offered, changed, no_room, problem, last_words,
  * pid, confinement, started_at, restarts, latency_ms {p50, p99}, in_flight, waiting, calls,
  * failures, late}; what is not known is left out. last_words: of its stderr, for people who run it.
