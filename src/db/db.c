@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -108,6 +109,19 @@ db_version(sqlite3 *db, int *ret)
 }
 
 int
+db_is_newer(sqlite3 *db, int there, int known, struct err *e)
+{
+	const char *path = sqlite3_db_filename(db, "main");
+	const char *name = path ? strrchr(path, '/') : NULL;
+
+	return err_set(
+	    e, E_STORE,
+	    "%.40s is of a newer holdfast (version %d; this one knows %d): use that one, "
+	    "or another state directory",
+	    name ? name + 1 : "the file", there, known);
+}
+
+int
 db_form(sqlite3 *db, int version, const char *sql, struct err *e)
 {
 	char note[48];
@@ -115,11 +129,8 @@ db_form(sqlite3 *db, int version, const char *sql, struct err *e)
 
 	if (rc == SQLITE_OK && there == version)
 		return 0;
-	if (rc == SQLITE_OK && there > version) {
-		err_plain(e, E_STORE);
-		err_inside(e, "the file has version %d, this program knows %d", there, version);
-		return E_STORE;
-	}
+	if (rc == SQLITE_OK && there > version)
+		return db_is_newer(db, there, version, e);
 	snprintf(note, sizeof(note), "PRAGMA user_version = %d; COMMIT", version);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);

@@ -74,7 +74,8 @@ int db_error(sqlite3 *db, const char *what, struct err *e); /* E_STORE with the 
  * less than `version`, `sql` makes what is missing, and it is noted; nothing is written else.
  * E_STORE: a later program made it.
  */
-int db_version(sqlite3 *db, int *ret); /* SQLite's code */
+int db_version(sqlite3 *db, int *ret);                             /* SQLite's code */
+int db_is_newer(sqlite3 *db, int there, int known, struct err *e); /* says so: E_STORE */
 int db_form(sqlite3 *db, int version, const char *sql, struct err *e);
 
 int db_prepare(sqlite3 *db, const char *const *sql, size_t count, sqlite3_stmt **ret,

@@ -75,9 +75,7 @@ db__migrate(sqlite3 *db, struct err *e)
 		rc = db_version(db, &version);
 	if (rc == SQLITE_OK && version > known) {
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-		err_plain(e, E_STORE);
-		err_inside(e, "the file has version %d, this program knows %d", version, known);
-		return E_STORE;
+		return db_is_newer(db, version, known, e);
 	}
 	for (; rc == SQLITE_OK && version < known; version++)
 		rc = migration_apply(db, version);

@@ -199,7 +199,7 @@ a_file_of_a_newer_program_is_left_alone(void **state)
 	(void)state;
 	sql_run(path_in("newer.db"), "PRAGMA user_version = 99");
 	assert_int_equal(store_open(loop, path_in("newer.db"), &s, &e), E_STORE);
-	assert_non_null(strstr(e.inside, "version 99"));
+	assert_non_null(strstr(e.text, "newer.db is of a newer holdfast (version 99"));
 	assert_int_equal(sql_int(path_in("newer.db"), "PRAGMA user_version"), 99);
 	assert_int_equal(sql_int(path_in("newer.db"), "SELECT count(*) FROM sqlite_master"), 0);
 }
