@@ -29,6 +29,13 @@ is_traced(void)
 	return !at || strtol(at + sizeof(field) - 1, NULL, 10) != 0;
 }
 
+/* The linker tells where things are as numbers. */
+static void *
+place(const struct dl_phdr_info *info, uintptr_t at)
+{
+	return (void *)(info->dlpi_addr + at); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* Some old linkers left addresses in the code to be filled in at the start. */
 static bool
 is_patched(const struct dl_phdr_info *info)
@@ -36,8 +43,8 @@ is_patched(const struct dl_phdr_info *info)
 	for (size_t i = 0; i < info->dlpi_phnum; i++) {
 		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
 			continue;
-		uintptr_t at = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-		for (const ElfW(Dyn) *d = (const void *)at; d->d_tag != DT_NULL; d++)
+		const ElfW(Dyn) *d = place(info, info->dlpi_phdr[i].p_vaddr);
+		for (; d->d_tag != DT_NULL; d++)
 			if (d->d_tag == DT_TEXTREL ||
 			    (d->d_tag == DT_FLAGS && d->d_un.d_val & DF_TEXTREL))
 				return true;
@@ -58,10 +65,10 @@ object_release(struct dl_phdr_info *info, size_t size, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		if (p->p_type != PT_LOAD || p->p_flags & PF_W)
 			continue;
-		uintptr_t from = (info->dlpi_addr + p->p_vaddr) & ~(page - 1);
-		uintptr_t end = info->dlpi_addr + p->p_vaddr + p->p_filesz;
+		uintptr_t within = p->p_vaddr & (page - 1);
 		/* A refusal costs memory and nothing else. */
-		(void)madvise((void *)from, end - from, MADV_DONTNEED);
+		(void)madvise(place(info, p->p_vaddr - within), within + p->p_filesz,
+			      MADV_DONTNEED);
 	}
 	return 0;
 }

@@ -86,7 +86,7 @@ a_later_form_is_refused_and_a_wrong_one_leaves_nothing(void **state)
 	assert_int_equal(sqlite3_exec(db, "SELECT * FROM t", NULL, NULL, NULL), SQLITE_ERROR);
 	assert_int_equal(db_form(db, 7, "CREATE TABLE t (x)", &e), 0);
 	assert_int_equal(db_form(db, 6, "DROP TABLE t", &e), E_STORE);
-	assert_non_null(strstr(e.inside, "version 7"));
+	assert_non_null(strstr(e.text, "version 7"));
 	assert_int_equal(sqlite3_exec(db, "SELECT * FROM t", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 }
