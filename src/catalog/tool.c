@@ -422,6 +422,14 @@ spare_schema(struct tool *t, struct err *e)
 	return rc;
 }
 
+static bool
+has_other_output(const struct json *definition)
+{
+	const struct json *output = json_get(definition, S("outputSchema"));
+
+	return output && !str_is(json_str(json_get(output, S("type"))), "object");
+}
+
 static int
 adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 {
@@ -430,6 +438,8 @@ adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 	int rc;
 
 	t->definition = d;
+	t->has_execution = json_get(d, S("execution"));
+	t->has_other_output = has_other_output(d);
 	t->upstream_name = json_str(json_get(d, S("name")));
 	if (!json_is(d, JSON_OBJECT) || t->upstream_name.len == 0)
 		return err_set(e, E_VALIDATION, "a tool must be an object with a name");

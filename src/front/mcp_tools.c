@@ -104,12 +104,9 @@ is_listed(const struct shown *s, size_t i)
 
 /* Would a client of that revision get something else than what the server said? */
 static bool
-differs(const struct json *definition, enum mcp_revision to)
+differs(const struct tool *t, enum mcp_revision to)
 {
-	if (to >= MCP_2026_07_28)
-		return json_get(definition, S("execution"));
-	const struct json *output = json_get(definition, S("outputSchema"));
-	return output && !str_is(json_str(json_get(output, S("type"))), "object");
+	return to >= MCP_2026_07_28 ? t->has_execution : t->has_other_output;
 }
 
 /* {definition, with "holdfast/changed" in its _meta}. */
@@ -197,11 +194,12 @@ write_listing(struct jw *w, struct tool *t, struct str name)
 {
 	struct str listing = tool_listing(t);
 
-	jw_object(w);
-	jw_member(w, "name", name);
-	buf_addc(w->out, ','); /* its members are JSON already */
+	/* A thousand in a row: what is JSON already is only put side by side. */
+	jw_raw(w, S("{\"name\":"));
+	json_quote(w->out, name);
+	buf_addc(w->out, ',');
 	buf_add(w->out, listing);
-	jw_end(w);
+	buf_addc(w->out, '}');
 	w->out->failed |= !listing.ptr;
 }
 
@@ -210,7 +208,7 @@ write_whole(struct mcp_request *q, struct jw *w, struct tool *t, struct str name
 {
 	if (t->definition && t->changed)
 		write_changed(w, t, name, q->revision);
-	else if (t->definition && differs(t->definition, q->revision))
+	else if (t->definition && differs(t, q->revision))
 		write_adapted(w, t, name, q->revision);
 	else
 		write_listing(w, t, name);
