@@ -36,7 +36,6 @@ block_grow(struct buf *b, size_t cap)
 
 	if (!p)
 		p = stays ? realloc(b->ptr, cap) : spare_get(cap);
-
 	if (!p)
 		return false;
 	if (b->ptr && !stays) {

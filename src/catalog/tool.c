@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/limits.h"
+#include "mcp/era.h"
 #include "mcp/header.h"
 #include "mcp/shape.h"
 
@@ -422,14 +423,6 @@ spare_schema(struct tool *t, struct err *e)
 	return rc;
 }
 
-static bool
-has_other_output(const struct json *definition)
-{
-	const struct json *output = json_get(definition, S("outputSchema"));
-
-	return output && !str_is(json_str(json_get(output, S("type"))), "object");
-}
-
 static int
 adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 {
@@ -438,8 +431,8 @@ adopt(struct tool *t, const struct tool_origin *from, struct err *e)
 	int rc;
 
 	t->definition = d;
-	t->has_execution = json_get(d, S("execution"));
-	t->has_other_output = has_other_output(d);
+	t->differs[ERA_LEGACY] = era_tool_differs(d, MCP_2025_11_25);
+	t->differs[ERA_MODERN] = era_tool_differs(d, MCP_2026_07_28);
 	t->upstream_name = json_str(json_get(d, S("name")));
 	if (!json_is(d, JSON_OBJECT) || t->upstream_name.len == 0)
 		return err_set(e, E_VALIDATION, "a tool must be an object with a name");

@@ -47,8 +47,7 @@ struct tool {
 	struct str server;             /* as the configuration calls it */
 	struct str upstream_name;      /* as the server calls it */
 	const struct json *definition; /* as the server gave it, whole */
-	bool has_execution;            /* what some revisions do not know in a definition: this, */
-	bool has_other_output;         /* and an output that is no object */
+	bool differs[2];               /* from what clients of an era get of it (mcp/era.h) */
 	unsigned max_ms;               /* however much progress it makes; 0: timeout_ms is all */
 	bool changed;  /* it is no longer what was accepted: a person has to look first */
 	bool stranger; /* its server is not trusted: nobody knows what it does */

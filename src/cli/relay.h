@@ -7,7 +7,7 @@
  * Requests without an answer are known. So a client that closes its side after the last request
  * still gets the answers that are on their way; and when the gateway is lost, each of them is
  * answered with an error, those of a batch together, and the relay can go on over another wire:
- *what a client of the older protocol began with is said there again.
+ * what a client of the older protocol began with is said there again.
  */
 
 #ifndef CLI_RELAY_H

@@ -102,13 +102,6 @@ is_listed(const struct shown *s, size_t i)
 
 /* ---- how ---- */
 
-/* Would a client of that revision get something else than what the server said? */
-static bool
-differs(const struct tool *t, enum mcp_revision to)
-{
-	return to >= MCP_2026_07_28 ? t->has_execution : t->has_other_output;
-}
-
 /* {definition, with "holdfast/changed" in its _meta}. */
 static void
 write_marked(struct jw *w, const struct json *definition)
@@ -208,7 +201,7 @@ write_whole(struct mcp_request *q, struct jw *w, struct tool *t, struct str name
 {
 	if (t->definition && t->changed)
 		write_changed(w, t, name, q->revision);
-	else if (t->definition && differs(t, q->revision))
+	else if (t->definition && t->differs[q->era])
 		write_adapted(w, t, name, q->revision);
 	else
 		write_listing(w, t, name);

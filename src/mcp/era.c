@@ -270,6 +270,15 @@ takes_tool_member(struct str key, const struct json *value, enum mcp_revision to
 	return !str_is(key, "execution") || is_legacy(to) || to == MCP_UNKNOWN;
 }
 
+bool
+era_tool_differs(const struct json *definition, enum mcp_revision to)
+{
+	for (struct json_iter it = members_of(definition); json_next(&it);)
+		if (!str_is(it.key, "name") && !takes_tool_member(it.key, it.value, to))
+			return true;
+	return false;
+}
+
 void
 era_write_tool(struct jw *w, const struct json *definition, struct str name, enum mcp_revision to)
 {

@@ -34,6 +34,7 @@ void era_write_meta(struct jw *w, const struct json *meta);
  */
 void era_write_tool(struct jw *w, const struct json *definition, struct str name,
 		    enum mcp_revision to);
+bool era_tool_differs(const struct json *definition, enum mcp_revision to); /* then, by that */
 
 /* One content block: what an older client does not know (audio before 2025-03-26, resource_link
  * before 2025-06-18) becomes text that says what it was. */

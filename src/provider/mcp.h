@@ -3,8 +3,8 @@
  * become exchanges.
  *
  * A tool is called SERVER__TOOL unless the server's settings say otherwise. A name two claim goes
- * to neither: both get the long form. What a built-in tool or one of the
- * gateway's own is called nobody else is.
+ * to neither: both get the long form. What a built-in tool or one of the gateway's own is called
+ * nobody else is.
  */
 
 #ifndef PROVIDER_MCP_H

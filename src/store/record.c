@@ -151,12 +151,6 @@ input_add(struct buf *b, struct str input, bool is_json)
 	}
 }
 
-int
-record_digest(const struct json *input, char out[static DIGEST_TEXT])
-{
-	return digest_value(input, CANON_SPACED, out, NULL);
-}
-
 #define TOLD '=' /* no JSON value begins so: what it is, is told by the input */
 
 /* 64 letters that nothing packs, in every row. */
@@ -266,7 +260,7 @@ hash_tell(struct buf *b, struct str input)
 	char hash[DIGEST_TEXT];
 	struct json_doc *doc = NULL;
 	bool told = json_parse(input, &json_door, &doc, NULL) == 0 &&
-		    record_digest(json_root(doc), hash) == 0;
+		    digest_value(json_root(doc), CANON_SPACED, hash, NULL) == 0;
 
 	json_quote(b, told ? str_of(hash) : (struct str){NULL, 0});
 	json_doc_unref(doc);

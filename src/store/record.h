@@ -11,7 +11,6 @@
 #ifndef STORE_RECORD_H
 #define STORE_RECORD_H
 
-#include "json/canon.h"
 #include "store/store.h"
 
 enum log { LOG_EVENTS, LOG_CALLS, LOG__COUNT };
@@ -30,8 +29,5 @@ void record_event_end(struct buf *b, const struct store_event *row);
 
 void record_event(struct buf *b, const struct store_event *row); /* all of it */
 void record_call(struct buf *b, const struct store_call *row);
-
-/* What input_hash is of a call's arguments. E_NOMEM, E_TOO_LARGE. */
-int record_digest(const struct json *input, char out[static DIGEST_TEXT]);
 
 #endif

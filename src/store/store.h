@@ -57,7 +57,7 @@ struct store_call {
 	struct str input;   /* JSON; kept up to LIMIT_JOURNAL_INPUT_BYTES, cut with a mark */
 	bool input_is_json; /* known to be; else it is looked at */
 	struct str input_hash;
-	bool hash_is_of_input; /* by record_digest: then it can be told again, and is not kept */
+	bool hash_is_of_input; /* spaced (canon.h): then it can be told again, and is not kept */
 	struct str files_modified;    /* JSON array or {NULL,0} */
 	struct str command;           /* or {NULL,0} */
 	struct str reviewed_by;       /* who answered, or {NULL,0} */

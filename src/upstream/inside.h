@@ -453,11 +453,11 @@ struct plea {
 void plea__legacy(struct upstream *u, struct exchange *x, bool any, struct json_doc *doc,
 		  const struct rpc *r);
 void plea__forget(struct upstream *u, const struct json *id); /* the server takes it back */
-/* The result says input_required. When all is answered, or there is nothing to ask, it is sent
- * again. */
 /* True: who is behind is sent to the addresses that this error (-32042) names, and it is sent again
  * after that. */
 bool plea__elsewhere(struct exchange *x, struct json_doc *doc, const struct json *error);
+/* The result says input_required. When all is answered, or there is nothing to ask, it is sent
+ * again. */
 int plea__modern(struct exchange *x, struct json_doc *doc, const struct json *result,
 		 struct err *e);
 void plea__write_responses(struct jw *w, const struct plea *p); /* an object */
